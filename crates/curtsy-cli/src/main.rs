@@ -1,0 +1,3 @@
+//! The curtsy command line.
+
+fn main() {}

@@ -1,0 +1,128 @@
+//! Instants and the arithmetic that the rules need: whole microseconds, saturating, never a clock.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// An instant: whole microseconds since the Unix epoch.
+///
+/// All arithmetic saturates, so that a server's `Retry-After: 99999999999` is merely far away. The
+/// core never asks what time it is; a `Timestamp` is always handed in.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// The Unix epoch, before every instant that curtsy meets.
+    pub const EPOCH: Self = Self(0);
+    /// The far end of time: "not in this life".
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// From whole microseconds since the Unix epoch.
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros)
+    }
+
+    /// From whole seconds since the Unix epoch.
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs.saturating_mul(1_000_000))
+    }
+
+    /// Whole microseconds since the Unix epoch.
+    pub const fn as_micros(self) -> u64 {
+        self.0
+    }
+
+    /// Whole seconds since the Unix epoch, rounded down.
+    pub const fn as_secs(self) -> u64 {
+        self.0 / 1_000_000
+    }
+
+    /// How long after `earlier` this is; zero where it is not after.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(self.0.saturating_sub(earlier.0))
+    }
+
+    /// This instant and `duration`, rounded up to the microsecond so that a wait is never cut short.
+    #[must_use]
+    pub fn after(self, duration: Duration) -> Self {
+        let micros = u64::try_from(duration.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(micros))
+    }
+
+    /// This instant less `duration`; the epoch where that lies before it.
+    #[must_use]
+    pub fn before(self, duration: Duration) -> Self {
+        let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_sub(micros))
+    }
+
+    /// The instant in RFC 3339, UTC, to the millisecond (rounded down), as the audit log writes it.
+    #[must_use]
+    pub fn to_rfc3339(self) -> String {
+        let micros = i64::try_from(self.0).unwrap_or(i64::MAX);
+        match jiff::Timestamp::from_microsecond(micros) {
+            Ok(instant) => format!("{instant:.3}"),
+            Err(_) => "9999-12-31T23:59:59.999Z".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_rfc3339())
+    }
+}
+
+/// `seconds` as a duration: zero for what is negative or not a number, the longest there is for what
+/// does not fit.
+#[must_use]
+pub fn duration_from_secs(seconds: f64) -> Duration {
+    if seconds.is_nan() || seconds <= 0.0 {
+        return Duration::ZERO;
+    }
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_saturates_at_both_ends() {
+        assert_eq!(Timestamp::MAX.after(Duration::MAX), Timestamp::MAX);
+        assert_eq!(Timestamp::EPOCH.before(Duration::MAX), Timestamp::EPOCH);
+        assert_eq!(Timestamp::EPOCH.since(Timestamp::MAX), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_wait_is_rounded_up_and_never_cut_short() {
+        let next = Timestamp::from_secs(1).after(Duration::from_nanos(1));
+        assert_eq!(next.as_micros(), 1_000_001);
+    }
+
+    #[test]
+    fn rfc3339_has_milliseconds_and_utc() {
+        assert_eq!(
+            Timestamp::from_micros(1_716_215_521_004_999).to_rfc3339(),
+            "2024-05-20T14:32:01.004Z"
+        );
+        assert_eq!(Timestamp::MAX.to_rfc3339(), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn seconds_that_are_no_number_are_no_wait() {
+        for (seconds, expected) in [
+            (f64::NAN, Duration::ZERO),
+            (-1.0, Duration::ZERO),
+            (1.5, Duration::from_millis(1500)),
+            (f64::INFINITY, Duration::MAX),
+        ] {
+            assert_eq!(duration_from_secs(seconds), expected, "{seconds}");
+        }
+    }
+}
