@@ -1,0 +1,155 @@
+//! What a response says about pace: a wait, quotas, and what was not understood.
+//!
+//! Supported: Retry-After (RFC 9110) and its relatives, the `RateLimit-*` and `X-RateLimit-*` trios,
+//! the IETF structured fields (drafts 03 to 10). What cannot be read is recorded and never speeds
+//! anything up.
+
+mod name;
+
+use std::time::Duration;
+
+use http::HeaderMap;
+
+use crate::Timestamp;
+
+pub use name::{Profile, QuotaKey, Source, Unit};
+
+/// The longest wait that is told apart: 2^31 s (RFC 9111, section 1.2.2). A longer one is cut to it.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(1 << 31);
+
+/// What one response said about pace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Signal {
+    /// The wait that the server asks for, or that an exhausted quota implies. `None` where it gave no
+    /// instruction; a wait of zero is an explicit "no wait".
+    pub wait: Option<Wait>,
+    /// Every quota that was read; the most restrictive one that counts requests comes first.
+    pub quotas: Vec<Quota>,
+    /// The steering figures as the server stated them.
+    pub figures: Figures,
+    /// The policies as the server stated them, for people; a lone trio without a name is none.
+    pub policies: Vec<Policy>,
+    /// What was not used, and why.
+    pub ignored: Vec<Ignored>,
+}
+
+/// A wait and who asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// From receipt of the response; at most [`LONGEST_WAIT`].
+    pub after: Duration,
+    /// The field that said so.
+    pub source: Source,
+}
+
+/// One quota, as far as the response tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// Tells the same quota from response to response.
+    pub name: QuotaKey,
+    /// What is counted.
+    pub unit: Unit,
+    /// How much the window allows.
+    pub limit: Option<u64>,
+    /// What is left; unknown is not full.
+    pub remaining: Option<u64>,
+    /// When it is full again.
+    pub reset: Option<Reset>,
+    /// The length of the window, never zero.
+    pub window: Option<Duration>,
+}
+
+/// When a quota is full again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reset {
+    /// From receipt of the response, as printed; zero for one that has passed.
+    pub after: Duration,
+    /// Printed in whole seconds, rounded in an unknown direction.
+    pub whole_seconds: bool,
+    /// How much earlier it may be on top of that: 1 s where an absolute time was converted with the
+    /// Date field, which is cut to whole seconds, else zero.
+    pub skew: Duration,
+}
+
+/// The figures of the policy that steers, as stated.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// How much the window allows; a fraction where the server states a rate.
+    pub limit: Option<f64>,
+    /// What is left.
+    pub remaining: Option<u64>,
+    /// When it is full again, from receipt.
+    pub reset: Option<Duration>,
+    /// The length of the window.
+    pub window: Option<Duration>,
+}
+
+/// A policy as stated, for people.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// The name that the server or its field names give it.
+    pub name: Option<QuotaKey>,
+    /// What is counted.
+    pub unit: Unit,
+    /// Its figures.
+    pub figures: Figures,
+}
+
+/// A field that was not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    /// The field name.
+    pub name: String,
+    /// Its value, cut to 100 characters.
+    pub value: String,
+    /// Why.
+    pub why: &'static str,
+}
+
+/// Reads what a response says about pace.
+///
+/// `received` is the local time at which the response head arrived; the response's own Date takes its
+/// place for absolute times where it is plausible. `body` is looked at only where the content type or
+/// the profile says that it holds hints, 64 KiB at most.
+#[must_use]
+pub fn read(
+    _status: u16,
+    headers: &HeaderMap,
+    _received: Timestamp,
+    _body: Option<&[u8]>,
+    _profile: Option<Profile>,
+) -> Signal {
+    let mut signal = Signal::default();
+    if let Some(value) = headers.get(http::header::RETRY_AFTER)
+        && let Ok(text) = value.to_str()
+        && let Ok(seconds) = text.trim().parse::<u32>()
+    {
+        signal.wait = Some(Wait {
+            after: Duration::from_secs(u64::from(seconds)).min(LONGEST_WAIT),
+            source: Source::from("Retry-After"),
+        });
+    }
+    signal
+}
+
+impl Signal {
+    /// The slowest sustained spacing that a stated rate asks for: the largest window / limit of the
+    /// quotas that count requests.
+    #[must_use]
+    pub fn min_interval(&self) -> Option<Duration> {
+        self.quotas
+            .iter()
+            .filter(|quota| quota.unit == Unit::Requests)
+            .filter_map(Quota::interval)
+            .max()
+    }
+}
+
+impl Quota {
+    /// Window / limit: the spacing that the quota sustains.
+    #[must_use]
+    pub fn interval(&self) -> Option<Duration> {
+        let limit = self.limit.filter(|limit| *limit > 0)?;
+        Some(self.window?.div_f64(limit as f64))
+    }
+}
