@@ -1,8 +1,44 @@
 //! The pure core of curtsy: what a server said, and when the next request may depart.
+//!
+//! Two functions drive all else: [`decide`] before a departure and [`observe`] after one. Both take the
+//! time and a random draw as arguments and return what is to be stored and put on record; neither does
+//! IO, waits, locks or looks at a clock.
 
-pub mod draw;
+mod backoff;
+mod breaker;
+mod bucket;
+mod decision;
+mod draw;
+mod flights;
+mod interval;
+mod latency;
+mod observe;
+mod outcome;
+mod pace;
+pub mod policy;
+mod quota;
+mod reason;
+mod retry;
+// pub mod robots;
+mod scope;
 pub mod signal;
-pub mod time;
+mod state;
+mod suppression;
+mod time;
 
+pub use breaker::Breaker;
+pub use decision::{Bound, Decision, Decline, Permit};
 pub use draw::Draw;
-pub use time::Timestamp;
+pub use interval::{Interval, Inverted};
+pub use observe::{Attempt, Change, Observed, observe};
+pub use outcome::{Answer, Class, Failure, Kind};
+pub use pace::{Ask, Bounds, bounds, decide, pace};
+pub use policy::{Policy, PolicyError, PolicyValues, Preset};
+pub use quota::{Bracket, Quota};
+pub use reason::{Reason, Time};
+pub use retry::{Next, retry};
+pub use scope::{Origin, Scope};
+pub use signal::Signal;
+pub use state::{FORMAT, Hold, HostState};
+pub use suppression::Suppression;
+pub use time::{Timestamp, duration_from_secs};

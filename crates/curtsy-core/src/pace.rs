@@ -1,0 +1,331 @@
+//! [`decide`]: the only code that turns policy, state and what the server said into a time.
+//!
+//! A departure is allowed at the latest of four times (rule P2): Crawl-delay, configured delay or rate,
+//! dynamic delay, what the server asked for. Causes never add up and never cancel; the latest binds and
+//! is named.
+
+use std::time::Duration;
+
+use crate::breaker::Breaker;
+use crate::bucket::Bucket;
+use crate::decision::{Bound, Decision, Decline, Permit};
+use crate::outcome::Kind;
+use crate::policy::Policy;
+use crate::reason::Time;
+use crate::state::HostState;
+use crate::suppression::Suppression;
+use crate::{Draw, Interval, Reason, Timestamp};
+
+/// A request that wants to depart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ask {
+    /// What kind of request it is.
+    pub kind: Kind,
+    /// Since when it has been waiting its turn.
+    pub since: Timestamp,
+    /// A bound of its own: its retry ladder, a robots.txt that cannot be read.
+    pub own: Bound,
+}
+
+/// The four times of rule P2; what does not bind is [`Bound::FREE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// (1) Crawl-delay.
+    pub crawl_delay: Bound,
+    /// (2) The configured delay or rate.
+    pub configured: Bound,
+    /// (3) The dynamic delay.
+    pub dynamic: Bound,
+    /// (4) What the server asked for.
+    pub server: Bound,
+}
+
+impl Bounds {
+    /// The one that binds.
+    #[must_use]
+    pub fn latest(&self) -> Bound {
+        self.crawl_delay
+            .latest(self.configured)
+            .latest(self.dynamic)
+            .latest(self.server)
+    }
+
+    fn add(&mut self, bound: Bound) {
+        let slot = match bound.reason.time() {
+            None => return,
+            Some(Time::CrawlDelay) => &mut self.crawl_delay,
+            Some(Time::Configured) => &mut self.configured,
+            Some(Time::Dynamic) => &mut self.dynamic,
+            Some(Time::Server) => &mut self.server,
+        };
+        *slot = slot.latest(bound);
+    }
+}
+
+/// May this request depart at `now`? `draw` is the sample for the interval after it (P4).
+#[must_use]
+pub fn decide(
+    policy: &Policy,
+    state: &HostState,
+    ask: &Ask,
+    now: Timestamp,
+    draw: Draw,
+) -> Decision {
+    if !policy.polite {
+        return Decision::Depart(Box::new(depart(policy, state, ask, Bound::FREE, now, draw)));
+    }
+    if let Suppression::Active { until, .. } = state.suppression
+        && until.is_none_or(|until| now < until)
+    {
+        return Decision::Decline(Decline::Suppressed { until });
+    }
+    let bound = bounds(policy, state, ask, now).latest();
+    if bound.not_before <= now {
+        Decision::Depart(Box::new(depart(policy, state, ask, bound, now, draw)))
+    } else if beyond_patience(policy, state, bound, now) {
+        Decision::Defer(bound)
+    } else {
+        Decision::Wait(bound)
+    }
+}
+
+/// The four times for a request that asks at `now`.
+#[must_use]
+pub fn bounds(policy: &Policy, state: &HostState, ask: &Ask, now: Timestamp) -> Bounds {
+    let mut bounds = Bounds {
+        crawl_delay: Bound::FREE,
+        configured: Bound::FREE,
+        dynamic: Bound::FREE,
+        server: Bound::FREE,
+    };
+    bounds.add(ask.own);
+    if let Some(last) = state.last_departure {
+        add_intervals(&mut bounds, policy, state, last);
+    }
+    if let Some((rate, reason)) = pace(policy, state) {
+        bounds.add(Bound {
+            not_before: token_at(state, rate, reason),
+            reason,
+        });
+    }
+    bounds.add(Bound {
+        not_before: state.backoff.until,
+        reason: Reason::DynamicDelay,
+    });
+    if let Some(hold) = &state.hold {
+        bounds.add(Bound {
+            not_before: hold.until,
+            reason: Reason::ServerHold,
+        });
+    }
+    if policy.steer {
+        for not_before in state
+            .quotas
+            .iter()
+            .filter_map(|quota| quota.exhausted_until(now))
+        {
+            bounds.add(Bound {
+                not_before,
+                reason: Reason::QuotaExhausted,
+            });
+        }
+    }
+    add_solo(&mut bounds, policy, state, now);
+    bounds
+}
+
+/// The rate of the token bucket, departures/s, and whose it is; `None` where there is no bucket.
+#[must_use]
+pub fn pace(policy: &Policy, state: &HostState) -> Option<(f64, Reason)> {
+    if policy.bucket
+        && policy.steer
+        && let Some(rate) = state.rate
+    {
+        return Some((policy.clamp_rate(rate), Reason::Quota));
+    }
+    let replaced =
+        policy.rate.is_none() && (policy.delay.is_some() || state.crawl_delay().is_some());
+    if policy.bucket && !replaced {
+        return Some((policy.silent_rate(), Reason::Rate));
+    }
+    policy.tos_cap.map(|cap| (cap, Reason::Rate))
+}
+
+/// P4–P7: the intervals since the last departure, each counted to who made it.
+fn add_intervals(bounds: &mut Bounds, policy: &Policy, state: &HostState, last: Timestamp) {
+    let crawl_delay = state.crawl_delay().filter(|_| policy.respect_robots);
+    let (base, reason) = match policy.delay {
+        Some(delay) => (Some(delay), Reason::ConfiguredDelay),
+        None if paces_unstated(policy, state, crawl_delay) => {
+            (Some(policy.rate_limit), Reason::UnstatedPace)
+        }
+        None => (None, Reason::Free),
+    };
+    let raise = |range: Option<Interval>, floor: Duration| {
+        Some(range.map_or(Interval::fixed(floor), |range| range.raise_floor(floor)))
+    };
+    let sample = |range: Option<Interval>| {
+        range.map_or(Duration::ZERO, |range| range.at(state.interval_draw))
+    };
+
+    let floor = crawl_delay.unwrap_or_default();
+    let stated = if crawl_delay.is_some() {
+        raise(base, floor)
+    } else {
+        base
+    };
+    let chosen = sample(stated);
+    if !floor.is_zero() {
+        bounds.add(Bound {
+            not_before: last.after(floor),
+            reason: Reason::CrawlDelay,
+        });
+    }
+    if chosen > floor {
+        bounds.add(Bound {
+            not_before: last.after(chosen),
+            reason,
+        });
+    }
+    let backed_off = if state.backoff.delay.is_zero() {
+        chosen
+    } else {
+        sample(raise(stated, state.backoff.delay))
+    };
+    if backed_off > chosen {
+        bounds.add(Bound {
+            not_before: last.after(backed_off),
+            reason: Reason::DynamicDelay,
+        });
+    }
+}
+
+/// P6: robots are respected, and neither they nor the operator nor a quota has said anything about pace.
+fn paces_unstated(policy: &Policy, state: &HostState, crawl_delay: Option<Duration>) -> bool {
+    policy.respect_robots
+        && crawl_delay.is_none()
+        && policy.rate.is_none()
+        && (state.rate.is_none() || !policy.steer)
+}
+
+/// P3: when there is a token. The wait that a quota's rate makes ends with its reset at the latest (H5).
+fn token_at(state: &HostState, rate: f64, reason: Reason) -> Timestamp {
+    let Some(bucket) = &state.bucket else {
+        return Timestamp::EPOCH;
+    };
+    let ready = bucket.ready_at(rate);
+    match (reason, state.steered_until) {
+        (Reason::Quota, Some(reset)) if state.last_departure.is_none_or(|last| last < reset) => {
+            ready.min(reset)
+        }
+        _ => ready,
+    }
+}
+
+/// P8, K2, K3, R4: times in which only one request may be in flight, or none.
+fn add_solo(bounds: &mut Bounds, policy: &Policy, state: &HostState, now: Timestamp) {
+    if !state.answered
+        && let Some(not_before) = state.flights.all_down_by(policy.timeout, now)
+    {
+        bounds.add(Bound {
+            not_before,
+            reason: Reason::FirstAnswer,
+        });
+    }
+    if let Breaker::Open { until, .. } = state.breaker {
+        bounds.add(Bound {
+            not_before: until,
+            reason: Reason::BreakerOpen,
+        });
+    }
+    for probe in [breaker_probe(state), suppression_probe(state)]
+        .into_iter()
+        .flatten()
+    {
+        if let Some(not_before) = state.flights.down_by(probe, policy.timeout, now) {
+            bounds.add(Bound {
+                not_before,
+                reason: Reason::Probe,
+            });
+        }
+    }
+}
+
+fn breaker_probe(state: &HostState) -> Option<u64> {
+    if let Breaker::HalfOpen { probe, .. } = state.breaker {
+        Some(probe)
+    } else {
+        None
+    }
+}
+
+fn suppression_probe(state: &HostState) -> Option<u64> {
+    if let Suppression::Probing { probe } = state.suppression {
+        Some(probe)
+    } else {
+        None
+    }
+}
+
+/// H10, K2: whether the caller had better not wait. A pace is waited for however slow it is; a hold only
+/// within patience, which is measured against what was told, without the buffer that curtsy adds.
+fn beyond_patience(policy: &Policy, state: &HostState, bound: Bound, now: Timestamp) -> bool {
+    let until = match bound.reason {
+        Reason::BreakerOpen => return true,
+        Reason::ServerHold => state
+            .hold
+            .as_ref()
+            .map_or(bound.not_before, |hold| hold.told),
+        Reason::DynamicDelay
+        | Reason::RetryBackoff
+        | Reason::RobotsUnreachable
+        | Reason::QuotaExhausted => bound.not_before,
+        _ => return false,
+    };
+    until.since(now) > policy.max_retry_after
+}
+
+fn depart(
+    policy: &Policy,
+    state: &HostState,
+    ask: &Ask,
+    bound: Bound,
+    now: Timestamp,
+    draw: Draw,
+) -> Permit {
+    let mut next = state.clone();
+    let seq = state.departures + 1;
+    next.departures = seq;
+    next.last_departure = Some(now);
+    next.interval_draw = draw;
+    next.flights.forget_lost(policy.timeout, now);
+    next.flights.depart(seq, now);
+    next.quotas.iter_mut().for_each(|quota| quota.depart());
+    if let Some((rate, _)) = pace(policy, state) {
+        let capacity = f64::from(policy.burst);
+        next.bucket
+            .get_or_insert(Bucket::full(capacity, now))
+            .take(rate, capacity, ask.since, now);
+    }
+    match state.breaker {
+        Breaker::Open { cool_down, .. } | Breaker::HalfOpen { cool_down, .. } => {
+            next.breaker = Breaker::HalfOpen {
+                probe: seq,
+                cool_down,
+            }
+        }
+        Breaker::Closed => {}
+    }
+    if matches!(
+        state.suppression,
+        Suppression::Active { .. } | Suppression::Probing { .. }
+    ) {
+        next.suppression = Suppression::Probing { probe: seq };
+    }
+    Permit {
+        seq,
+        at: now,
+        bound,
+        state: next,
+    }
+}
