@@ -4,6 +4,7 @@
 //! time and a random draw as arguments and return what is to be stored and put on record; neither does
 //! IO, waits, locks or looks at a clock.
 
+pub mod audit;
 mod backoff;
 mod breaker;
 mod bucket;

@@ -64,10 +64,60 @@ impl Timestamp {
     /// The instant in RFC 3339, UTC, to the millisecond (rounded down), as the audit log writes it.
     #[must_use]
     pub fn to_rfc3339(self) -> String {
+        self.format::<3>()
+    }
+
+    fn format<const DIGITS: usize>(self) -> String {
         let micros = i64::try_from(self.0).unwrap_or(i64::MAX);
         match jiff::Timestamp::from_microsecond(micros) {
-            Ok(instant) => format!("{instant:.3}"),
-            Err(_) => "9999-12-31T23:59:59.999Z".to_owned(),
+            Ok(instant) => format!("{instant:.DIGITS$}"),
+            Err(_) => format!("9999-12-31T23:59:59.{:9<DIGITS$}Z", ""),
+        }
+    }
+}
+
+/// Instants on the record: RFC 3339, UTC, to the microsecond, so that a replay loses nothing.
+pub(crate) mod rfc3339 {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use super::Timestamp;
+
+    pub(crate) fn serialize<S: Serializer>(
+        at: &Timestamp,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&at.format::<6>())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Timestamp, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let instant: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
+        Ok(Timestamp(
+            u64::try_from(instant.as_microsecond()).unwrap_or(0),
+        ))
+    }
+
+    pub(crate) mod optional {
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+        use super::Timestamp;
+
+        #[derive(Serialize, Deserialize)]
+        struct Wrapped(#[serde(with = "super")] Timestamp);
+
+        pub(crate) fn serialize<S: Serializer>(
+            at: &Option<Timestamp>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            at.map(Wrapped).serialize(serializer)
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Timestamp>, D::Error> {
+            Ok(Option::<Wrapped>::deserialize(deserializer)?.map(|wrapped| wrapped.0))
         }
     }
 }
