@@ -4,7 +4,17 @@
 //! the IETF structured fields (drafts 03 to 10). What cannot be read is recorded and never speeds
 //! anything up.
 
+mod body;
+mod clock;
+mod dialect;
+mod http_date;
+mod json;
+mod ledger;
 mod name;
+mod notation;
+mod rate_limit;
+mod settle;
+mod value;
 
 use std::time::Duration;
 
@@ -12,10 +22,19 @@ use http::HeaderMap;
 
 use crate::Timestamp;
 
+use clock::Clock;
+use dialect::Role;
+use ledger::Ledger;
+
 pub use name::{Profile, QuotaKey, Source, Unit};
 
 /// The longest wait that is told apart: 2^31 s (RFC 9111, section 1.2.2). A longer one is cut to it.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(1 << 31);
+
+/// The most field lines that are read of one response.
+const MAX_FIELDS: usize = 128;
+/// The longest value that is read, in bytes.
+const MAX_VALUE: usize = 4_096;
 
 /// What one response said about pace.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -113,23 +132,66 @@ pub struct Ignored {
 /// the profile says that it holds hints, 64 KiB at most.
 #[must_use]
 pub fn read(
-    _status: u16,
+    status: u16,
     headers: &HeaderMap,
-    _received: Timestamp,
-    _body: Option<&[u8]>,
-    _profile: Option<Profile>,
+    received: Timestamp,
+    body: Option<&[u8]>,
+    profile: Option<Profile>,
 ) -> Signal {
-    let mut signal = Signal::default();
-    if let Some(value) = headers.get(http::header::RETRY_AFTER)
-        && let Ok(text) = value.to_str()
-        && let Ok(seconds) = text.trim().parse::<u32>()
-    {
-        signal.wait = Some(Wait {
-            after: Duration::from_secs(u64::from(seconds)).min(LONGEST_WAIT),
-            source: Source::from("Retry-After"),
-        });
+    let mut fields = Vec::new();
+    for (name, value) in headers {
+        if dialect::may_speak(name.as_str()) && fields.len() < MAX_FIELDS {
+            fields.push((name.as_str(), value.as_bytes()));
+        }
     }
-    signal
+    let hints = body.and_then(|body| body::Hints::of(body, headers, profile));
+    if fields.is_empty() && hints.is_none() {
+        return Signal::default();
+    }
+
+    let local = Clock::new(received, None);
+    let date = headers
+        .get(http::header::DATE)
+        .and_then(|date| http_date::parse(date.to_str().ok()?, local.now()));
+    let is_stale = headers
+        .get(http::header::AGE)
+        .and_then(|age| value::count(age.to_str().ok()?))
+        .is_some_and(|age| age.order() > 0);
+    let mut ledger = Ledger::new(Clock::new(received, date));
+    let mut structured = Vec::new();
+    for (at, (name, value)) in fields.iter().enumerate() {
+        let Some(field) = dialect::lookup(name, profile) else {
+            continue;
+        };
+        let text = match std::str::from_utf8(value) {
+            Ok(text) if text.len() <= MAX_VALUE => text,
+            Ok(text) => {
+                ledger.ignore(name, text, "longer than any sane value");
+                continue;
+            }
+            Err(_) => {
+                ledger.ignore(name, "", "not text");
+                continue;
+            }
+        };
+        if is_stale && !matches!(field.role, Role::Wait(_) | Role::Info) {
+            ledger.ignore(name, text, "from a cache: the counters are stale");
+        } else if matches!(field.role, Role::Structured | Role::Policy) {
+            structured.push((*name, text));
+            // All lines of a field come one after the other.
+            if fields.get(at + 1).is_none_or(|(next, _)| next != name) {
+                ledger.take_structured(field.role, &structured);
+                structured.clear();
+            }
+        } else {
+            ledger.take(status, name, field, text);
+        }
+    }
+    if let Some(hints) = &hints {
+        hints.add_to(status, &mut ledger);
+    }
+    ledger.join();
+    settle::settle(ledger, status, || body.is_some_and(body::speaks_of_limits))
 }
 
 impl Signal {
