@@ -20,7 +20,7 @@ pub mod policy;
 mod quota;
 mod reason;
 mod retry;
-// pub mod robots;
+pub mod robots;
 mod scope;
 pub mod signal;
 mod state;
