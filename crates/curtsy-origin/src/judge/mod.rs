@@ -22,8 +22,8 @@ pub const GAP_SLACK: Duration = Duration::from_millis(20);
 
 /// How a client behaved.
 ///
-/// Arrivals that no quota governs (robots.txt) count in `exempt` only. Times are seconds from the
-/// first governed arrival.
+/// Arrivals that no quota governs (robots.txt) count in `exempt`, and where they break a hold; in
+/// nothing else. Times are seconds from the first governed arrival.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// How many paths were expected.
@@ -134,7 +134,7 @@ pub fn judge<P: AsRef<str>>(script: &Script, arrivals: &[Arrival], paths: &[P]) 
             .filter(|arrival| arrival.verdict == verdict)
             .count()
     };
-    let (in_hold, in_own_hold) = holds_broken(&governed);
+    let (in_hold, in_own_hold) = holds_broken(&all);
     let gaps = || instants.windows(2).map(|pair| pair[1] - pair[0]);
     let required = required_gap(script);
     let robots = all
@@ -213,8 +213,8 @@ fn is_served(arrival: &Arrival) -> bool {
 }
 
 /// Arrivals inside any hold, and inside the hold that their own path was told.
-fn holds_broken(governed: &[&Arrival]) -> (usize, usize) {
-    let mut holds: Vec<(Duration, Duration)> = governed
+fn holds_broken(all: &[&Arrival]) -> (usize, usize) {
+    let mut holds: Vec<(Duration, Duration)> = all
         .iter()
         .filter_map(|arrival| Some((arrival.answered? + HOLD_GRACE, arrival.hold_until?)))
         .collect();
@@ -223,7 +223,7 @@ fn holds_broken(governed: &[&Arrival]) -> (usize, usize) {
     let mut until = Duration::ZERO;
     let mut own: HashMap<&str, Duration> = HashMap::new();
     let (mut in_hold, mut in_own_hold) = (0, 0);
-    for arrival in governed {
+    for arrival in all {
         while let Some((_, end)) = holds.next_if(|(from, _)| *from <= arrival.at) {
             until = until.max(end);
         }

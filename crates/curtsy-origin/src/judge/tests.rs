@@ -120,6 +120,22 @@ fn only_the_path_that_was_told_has_no_grace() {
 }
 
 #[test]
+fn robots_can_announce_a_hold_and_break_one() {
+    let robots = |seq, at_s, hold_until: Option<f64>| Arrival {
+        verdict: Verdict::Exempt,
+        hold_until: hold_until.map(s),
+        ..hand_made(seq, at_s, "/robots.txt")
+    };
+    let run = [
+        robots(1, 1.0, Some(3.0)),
+        hand_made(2, 2.0, "/a"),
+        robots(3, 2.5, None),
+    ];
+    let judged = judge(&Script::default(), &run, &["/a"]);
+    assert_eq!((judged.in_hold, judged.in_own_hold), (2, 1));
+}
+
+#[test]
 fn gaps_under_a_crawl_delay_are_counted() {
     let script = Script {
         robots: Some(Robots::Text(
@@ -195,10 +211,7 @@ fn the_optimum_is_that_of_the_closed_form() {
         (
             "queue: the last is served in its turn",
             300,
-            script(vec![Policy::new(Rule::LeakyQueue {
-                rate_per_s: 10.0,
-                queue: 4,
-            })]),
+            script(vec![Policy::leaky_queue(10.0, 4)]),
             29.9,
         ),
         ("gap", 10, script(vec![Policy::min_gap(s(0.2))]), 1.8),

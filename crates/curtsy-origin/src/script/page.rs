@@ -15,7 +15,8 @@ pub struct Page {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Header fields, in order, as `[name, value]`; a name may repeat. Default none. Content-Length
-    /// and Transfer-Encoding are the server's own: a wrong one is what [`Fault`] is for.
+    /// and Transfer-Encoding are the server's own: a wrong one is what [`Fault`] is for. A Retry-After
+    /// of whole seconds is on record as a hold, unless the status is a 2xx other than 202.
     pub headers: Vec<(String, String)>,
     /// The body as text. Default `ok` and a newline.
     #[serde(skip_serializing_if = "Option::is_none")]

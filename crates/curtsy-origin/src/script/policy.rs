@@ -139,10 +139,26 @@ impl Policy {
         })
     }
 
+    /// The counter of `limit` requests a window that fades into the next one.
+    #[must_use]
+    pub fn sliding_counter(limit: u64, window: Duration) -> Self {
+        Self::new(Rule::SlidingCounter {
+            limit,
+            window,
+            count_refused: false,
+        })
+    }
+
     /// A bucket of `burst` tokens, refilled at `rate_per_s`.
     #[must_use]
     pub fn token_bucket(rate_per_s: f64, burst: u64) -> Self {
         Self::new(Rule::TokenBucket { rate_per_s, burst })
+    }
+
+    /// A queue of `queue` that wait, drained at `rate_per_s`.
+    #[must_use]
+    pub fn leaky_queue(rate_per_s: f64, queue: u64) -> Self {
+        Self::new(Rule::LeakyQueue { rate_per_s, queue })
     }
 
     /// At most `limit` in flight.

@@ -162,6 +162,7 @@ fn page(Chosen { page, rest }: Chosen) -> Reply {
         reply.headers.remove(CONTENT_TYPE);
     }
     append(&mut reply.headers, &page.headers);
+    reply.hold = held_by(status, &reply.headers);
     if let Some(location) = page.location {
         let location = location.replacen('*', &rest, 1);
         reply.headers.insert(LOCATION, value(&location));
@@ -178,6 +179,20 @@ fn page(Chosen { page, rest }: Chosen) -> Reply {
     }
     reply.fault = page.fault;
     reply
+}
+
+/// The hold of a page whose own fields tell a wait in whole seconds. On a success other than 202 it is
+/// no instruction.
+fn held_by(status: u16, headers: &HeaderMap) -> Hold {
+    if (200..300).contains(&status) && status != 202 {
+        return Hold::None;
+    }
+    headers
+        .get(RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.parse().ok())
+        .map_or(Hold::None, |seconds| {
+            Hold::For(Duration::from_secs(seconds))
+        })
 }
 
 fn plain(status: u16, text: String) -> Reply {
@@ -323,6 +338,29 @@ mod tests {
         outage.reset = true;
         let reply = word_for(&script, &ruling(Verdict::Outage, 5500, Some(outage)));
         assert_eq!(reply.fault, Some(Fault::ResetBeforeHead));
+    }
+
+    #[test]
+    fn a_wait_among_the_fields_of_a_page_is_a_hold_unless_all_is_well() {
+        let five = Hold::For(Duration::from_secs(5));
+        for (status, text, hold) in [
+            (403, "5", five),
+            (503, "5", five),
+            (302, "5", five),
+            (202, "5", five),
+            (200, "5", Hold::None),
+            (503, "soon", Hold::None),
+            (503, "99999999999999999999", Hold::None),
+        ] {
+            let page = Page {
+                headers: vec![("Retry-After".to_owned(), text.to_owned())],
+                ..Page::new(status, "")
+            };
+            let rest = String::new();
+            let reply = word(&Script::default(), None, Chosen { page, rest }, EPOCH, NOW);
+            assert_eq!(header(&reply, "retry-after"), Some(text));
+            assert_eq!(reply.hold, hold, "{status} {text}");
+        }
     }
 
     #[test]

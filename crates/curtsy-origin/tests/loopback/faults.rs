@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
-use crate::{connect, fetch, read, send, start};
+use crate::{connect, fetch, read, send, start, until};
 
 #[tokio::test]
 async fn a_cut_body_is_shorter_than_its_content_length() {
@@ -51,12 +51,7 @@ async fn an_endless_body_goes_on_until_the_client_has_enough() {
     client.read_exact(&mut bytes).await.unwrap();
     assert!(bytes.starts_with(b"HTTP/1.1 200 OK\r\n"));
     drop(client);
-    let given_up = async {
-        while origin.arrivals()[0].done.is_none() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    timeout(Duration::from_millis(500), given_up).await.unwrap();
+    until(|| origin.arrivals()[0].done.is_some()).await;
     assert!(!origin.arrivals()[0].whole);
 }
 
@@ -78,16 +73,9 @@ async fn a_client_that_leaves_ends_its_request() {
     let origin = start(r#"{"pages": {"/x": {"fault": "no_head"}}}"#).await;
     let mut client = connect(&origin).await;
     send(&mut client, "/x", "").await;
-    while origin.arrived() == 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    until(|| origin.arrived() == 1).await;
     drop(client);
-    let given_up = async {
-        while origin.arrivals()[0].done.is_none() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    timeout(Duration::from_millis(500), given_up).await.unwrap();
+    until(|| origin.arrivals()[0].done.is_some()).await;
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod running;
 
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use curtsy_origin::{Origin, Script};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -18,6 +19,17 @@ async fn start(json: &str) -> Origin {
     Origin::start(script, (Ipv4Addr::LOCALHOST, 0))
         .await
         .expect("loopback has a free port")
+}
+
+/// Waits for what is about to be so, and not for long.
+async fn until(condition: impl Fn() -> bool) {
+    let soon = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let came = tokio::time::timeout(Duration::from_secs(2), soon).await;
+    assert!(came.is_ok(), "it did not come about");
 }
 
 /// What came back, byte for byte, until the connection ended.

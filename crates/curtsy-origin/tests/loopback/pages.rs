@@ -32,6 +32,16 @@ async fn a_path_answers_as_its_page_says() {
 }
 
 #[tokio::test]
+async fn the_date_may_be_absent_or_wrong() {
+    let origin = start(r#"{"date": false}"#).await;
+    assert_eq!(fetch(&origin, "/").await.header("date"), None);
+    let origin = start(r#"{"clock_skew_s": -1000000000}"#).await;
+    let date = fetch(&origin, "/").await.header("date").unwrap();
+    let year: u32 = date.split(' ').nth(3).unwrap().parse().unwrap();
+    assert!((1990..2010).contains(&year), "{date}");
+}
+
+#[tokio::test]
 async fn a_redirect_names_its_target() {
     let origin = start(r#"{"pages": {"/r/*": {"location": "/*"}, "/s": {"status": 308, "location": "http://example.org/"}}}"#).await;
     let redirect = fetch(&origin, "/r/a/b?c=d").await;

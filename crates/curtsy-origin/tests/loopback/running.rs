@@ -6,7 +6,7 @@ use curtsy_origin::{
 };
 use tokio::net::TcpStream;
 
-use crate::{connect, fetch, send, start};
+use crate::{connect, fetch, send, start, until};
 
 #[tokio::test]
 async fn many_origins_live_side_by_side_on_one_clock() {
@@ -42,9 +42,7 @@ async fn a_stop_lets_a_request_end_and_accepts_no_more() {
     let mut idle = connect(&origin).await;
     let mut busy = connect(&origin).await;
     send(&mut busy, "/x", "").await;
-    while origin.arrived() == 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    until(|| origin.arrived() == 1).await;
     let begun = Instant::now();
     origin.stop().await.unwrap();
     assert!(begun.elapsed() < Duration::from_millis(500));
@@ -96,8 +94,7 @@ async fn connections_over_the_bound_wait_their_turn() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!((origin.connections(), origin.arrived()), (1, 0));
     drop(first);
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!((origin.connections(), origin.arrived()), (2, 1));
+    until(|| (origin.connections(), origin.arrived()) == (2, 1)).await;
 }
 
 #[tokio::test]
