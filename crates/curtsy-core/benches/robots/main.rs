@@ -98,16 +98,12 @@ fn print_table(shapes: &[Shape]) {
         let ours = Robots::parse(&shape.body, &token);
         let theirs = robotxt::Robots::parse(&shape.body, AGENT);
         let (octets, paths) = (shape.body.len() as f64, shape.paths.len() as f64);
-        let parse = least(|| drop(black_box(Robots::parse(&shape.body, &token))));
+        let parse = least(|| Robots::parse(&shape.body, &token));
         let figures = [
             octets / parse * 1e3,
-            octets / least(|| drop(black_box(robotxt::Robots::parse(&shape.body, AGENT)))) * 1e3,
-            least(|| {
-                drop(black_box(ask(shape, |path| {
-                    ours.verdict_on_path(path.as_bytes()).allowed
-                })))
-            }) / paths,
-            least(|| drop(black_box(ask(shape, |path| theirs.is_allowed(path))))) / paths,
+            octets / least(|| robotxt::Robots::parse(&shape.body, AGENT)) * 1e3,
+            least(|| ask(shape, |path| ours.verdict_on_path(path.as_bytes()).allowed)) / paths,
+            least(|| ask(shape, |path| theirs.is_allowed(path))) / paths,
         ];
         let [parse_ours, parse_theirs, match_ours, match_theirs] = figures;
         println!(
@@ -129,12 +125,14 @@ fn print_table(shapes: &[Shape]) {
 
 /// The least time of many, in nanoseconds: on a machine that others use, the rest is their doing.
 #[expect(clippy::disallowed_methods, reason = "a bench looks at the clock")]
-fn least(mut run: impl FnMut()) -> f64 {
+fn least<T>(run: impl Fn() -> T) -> f64 {
     let (begin, mut least) = (Instant::now(), f64::MAX);
     while begin.elapsed() < Duration::from_millis(50) {
         let runs = (20_000.0 / least).clamp(1.0, 1_000.0) as u32;
         let start = Instant::now();
-        (0..runs).for_each(|_| run());
+        (0..runs).for_each(|_| {
+            black_box(run());
+        });
         least = least.min(start.elapsed().as_nanos() as f64 / f64::from(runs));
     }
     least

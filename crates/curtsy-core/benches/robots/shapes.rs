@@ -410,12 +410,8 @@ fn utf8_mark(text: &str) -> Vec<u8> {
 }
 
 fn utf16_mark(text: &str) -> Vec<u8> {
-    let units = ["\u{FEFF}", text]
-        .concat()
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .collect();
-    units
+    let marked = ["\u{FEFF}", text].concat();
+    marked.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
 /// Much as windows-1251: what lies outside ASCII is one octet, and no UTF-8.
