@@ -222,7 +222,7 @@ fn ceiling(rule: &Rule, span: Duration) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn a_told_wait_is_exact_to_the_nanosecond(rule in rules(), steps in steps()) {
