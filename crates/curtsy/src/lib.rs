@@ -1,1 +1,36 @@
-//! See the crate description.
+//! Fetch as fast as each server permits, and no faster.
+//!
+//! [`Client`] makes single requests; an engine over it works through whole lists. Both pass the same
+//! gate: the only code that lets a request depart, by the decisions of `curtsy-core`.
+
+mod audit;
+mod client;
+pub mod clock;
+mod error;
+mod exchange;
+mod gate;
+mod hosts;
+mod job;
+mod notice;
+mod policies;
+mod reply;
+mod robots;
+mod sink;
+pub mod transport;
+
+pub use curtsy_core as core;
+pub use curtsy_store as store;
+
+pub use audit::Audit;
+pub use client::{
+    Client, ClientBuilder, DEFAULT_CONCURRENCY, DEFAULT_USER_AGENT, Explanation, Request,
+    RobotsSay, ScopeView,
+};
+pub use error::{Error, ErrorKind};
+pub use job::{
+    DEFAULT_LEASE, Job, JobDir, JobOptions, Line, NewEntry, Outcome, Progress, ProgressView,
+    Stopper, Summary,
+};
+pub use notice::{Notice, Notices};
+pub use policies::{Policies, Scoping};
+pub use reply::{Body, Deferred, Disallowed, Reply, Response};

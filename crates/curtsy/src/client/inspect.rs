@@ -1,0 +1,255 @@
+//! What a client knows: the seed's inspection, and what `explain` tells.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use curtsy_core::robots::{Access, ProductToken};
+use curtsy_core::{
+    Ask, Bound, Bounds, HostState, Kind, Policy, Scope, Suppression, Timestamp, bounds,
+};
+use url::Url;
+
+use super::Client;
+use crate::error::{Error, ErrorKind};
+use crate::hosts::SCOPE_PREFIX;
+use crate::robots::Consulted;
+use crate::transport::Guard;
+
+/// What binds the next departure to a URL, and what robots.txt says about it.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The scope that is paced.
+    pub scope: Scope,
+    /// Its policy.
+    pub policy: Arc<Policy>,
+    /// Its state.
+    pub state: HostState,
+    /// The four times of rule P2.
+    pub bounds: Bounds,
+    /// What robots.txt says.
+    pub robots: RobotsSay,
+    /// When this was so.
+    pub now: Timestamp,
+}
+
+/// What robots.txt says about a URL.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RobotsSay {
+    /// It is not asked: the policy does not respect it.
+    NotAsked,
+    /// The URL may be fetched; by a rule, or since none forbids it.
+    Allowed(Option<(String, u32)>),
+    /// The URL may not be fetched: the rule and its line, or the whole file forbids.
+    Disallowed(Option<(String, u32)>),
+    /// It cannot be read for now.
+    Unreachable(Bound),
+    /// The scope is suppressed, so that it was not asked.
+    Suppressed,
+    /// The host cannot be reached.
+    Failed(String),
+}
+
+/// A scope as a person watches it.
+#[derive(Clone, Debug)]
+pub struct ScopeView {
+    /// Which.
+    pub scope: Scope,
+    /// Its policy.
+    pub policy: Arc<Policy>,
+    /// Its state as last seen; `None` before it was first needed.
+    pub state: Option<HostState>,
+    /// What the request whose turn it is waits for.
+    pub waits_for: Option<Bound>,
+}
+
+impl Client {
+    /// Which bound holds the next departure to `url`, and why. Its robots.txt is read where it is not known.
+    ///
+    /// # Errors
+    /// No http(s) URL; the store or the audit log failed.
+    pub async fn explain(&self, url: &str) -> Result<Explanation, Error> {
+        let url = parse(url)?;
+        let (scope, _) = self.address(&url)?;
+        let host = self.shared.gate.hosts.host(&scope);
+        let robots = if host.policy.polite && host.policy.respect_robots {
+            self.robots_say(&url).await?
+        } else {
+            RobotsSay::NotAsked
+        };
+        let state = self.shared.gate.hosts.reload(&host).await?.state;
+        let now = self.now();
+        let ask = Ask {
+            kind: Kind::Page,
+            since: now,
+            own: Bound::FREE,
+        };
+        let bounds = bounds(&host.policy, &state, &ask, now);
+        Ok(Explanation {
+            scope,
+            policy: Arc::clone(&host.policy),
+            state,
+            bounds,
+            robots,
+            now,
+        })
+    }
+
+    /// O: whether robots.txt lets this client fetch `url`. The file is read where it is not known; while
+    /// it cannot be read the answer is no.
+    ///
+    /// # Errors
+    /// No http(s) URL; the host cannot be reached; the store or the audit log failed.
+    pub async fn can_fetch(&self, url: &str) -> Result<bool, Error> {
+        Ok(match self.robots_say(&parse(url)?).await? {
+            RobotsSay::NotAsked | RobotsSay::Allowed(_) => true,
+            RobotsSay::Disallowed(_) | RobotsSay::Unreachable(_) | RobotsSay::Suppressed => false,
+            RobotsSay::Failed(why) => {
+                return Err(Error::new(
+                    ErrorKind::Transport(crate::transport::TransportErrorKind::Unreachable),
+                    why,
+                ));
+            }
+        })
+    }
+
+    /// The Crawl-delay that the robots.txt of `url`'s origin asks of this client, if any.
+    ///
+    /// # Errors
+    /// As [`can_fetch`](Self::can_fetch).
+    pub async fn crawl_delay(&self, url: &str) -> Result<Option<Duration>, Error> {
+        let url = parse(url)?;
+        Ok(
+            match self.consult(&url, &self.shared.token, Guard::Any).await? {
+                Consulted::Access(access) => match &*access {
+                    Access::Rules { robots, .. } => robots.delay(self.now()),
+                    _ => None,
+                },
+                Consulted::Failed(error) => return Err(error),
+                Consulted::Deferred(_) | Consulted::Declined(_) => None,
+            },
+        )
+    }
+
+    /// The dynamic delays in force, by scope, as this client has seen them.
+    #[must_use]
+    pub fn backoff_delays(&self) -> BTreeMap<Scope, Duration> {
+        let states = self
+            .scopes()
+            .into_iter()
+            .filter_map(|view| Some((view.scope, view.state?.dynamic_delay())));
+        states.filter(|(_, delay)| !delay.is_zero()).collect()
+    }
+
+    /// The suppressed scopes and why, as this client has seen them.
+    #[must_use]
+    pub fn suppressed_scopes(&self) -> BTreeMap<Scope, String> {
+        let states = self
+            .scopes()
+            .into_iter()
+            .filter_map(|view| Some((view.scope, view.state?.suppression())));
+        let reason = |suppression| match suppression {
+            Suppression::Active {
+                since,
+                until: Some(until),
+            } => Some(format!("answered 403; since {since}, until {until}")),
+            Suppression::Active { since, until: None } => {
+                Some(format!("answered 403; since {since}"))
+            }
+            Suppression::Probing { .. } => Some("answered 403; a probe is under way".to_owned()),
+            Suppression::None { .. } => None,
+        };
+        states
+            .filter_map(|(scope, suppression)| Some((scope, reason(suppression)?)))
+            .collect()
+    }
+
+    /// What the store holds of a scope now.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn state(&self, scope: &Scope) -> Result<HostState, Error> {
+        let host = self.shared.gate.hosts.host(scope);
+        Ok(self.shared.gate.hosts.reload(&host).await?.state)
+    }
+
+    /// All scopes that the store knows.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn stored_scopes(&self) -> Result<Vec<Scope>, Error> {
+        let keys = self.store().keys(SCOPE_PREFIX).await?;
+        Ok(keys
+            .iter()
+            .filter_map(|key| key.strip_prefix(SCOPE_PREFIX))
+            .map(Scope::named)
+            .collect())
+    }
+
+    /// Ends a suppression or a breaker, never a server's hold. Whether there was one.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn lift(&self, scope: &Scope) -> Result<bool, Error> {
+        let host = self.shared.gate.hosts.host(scope);
+        self.shared.gate.hosts.reload(&host).await?;
+        let lift = |state: &HostState| {
+            let mut next = state.clone();
+            next.lift().then_some((next, ()))
+        };
+        Ok(self.shared.gate.hosts.update(&host, lift).await?.is_some())
+    }
+
+    /// Forgets all that was learned of a scope. Whether there was anything.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn forget(&self, scope: &Scope) -> Result<bool, Error> {
+        let host = self.shared.gate.hosts.host(scope);
+        self.shared.gate.hosts.forget(&host).await
+    }
+
+    /// The scopes that this client has met, as they stand.
+    #[must_use]
+    pub fn scopes(&self) -> Vec<ScopeView> {
+        let view = |host: Arc<crate::hosts::Host>| ScopeView {
+            scope: host.scope.clone(),
+            policy: Arc::clone(&host.policy),
+            state: host.seen(),
+            waits_for: host.waits_for(),
+        };
+        self.shared.gate.hosts.all().into_iter().map(view).collect()
+    }
+
+    async fn robots_say(&self, url: &Url) -> Result<RobotsSay, Error> {
+        let token: &ProductToken = &self.shared.token;
+        Ok(match self.consult(url, token, Guard::Any).await? {
+            Consulted::Access(access) => match &*access {
+                Access::Rules { robots, .. } => {
+                    let verdict = robots.verdict(url);
+                    let rule = verdict
+                        .rule
+                        .map(|rule| (rule.text().into_owned(), rule.line));
+                    if verdict.allowed {
+                        RobotsSay::Allowed(rule)
+                    } else {
+                        RobotsSay::Disallowed(rule)
+                    }
+                }
+                Access::Allowed(_) => RobotsSay::Allowed(None),
+                Access::Forbidden(_) => RobotsSay::Disallowed(None),
+                Access::Unreachable { retry_at, .. } => RobotsSay::Unreachable(Bound {
+                    not_before: *retry_at,
+                    reason: curtsy_core::Reason::RobotsUnreachable,
+                }),
+            },
+            Consulted::Deferred(bound) => RobotsSay::Unreachable(bound),
+            Consulted::Declined(_) => RobotsSay::Suppressed,
+            Consulted::Failed(error) => RobotsSay::Failed(error.to_string()),
+        })
+    }
+}
+
+fn parse(url: &str) -> Result<Url, Error> {
+    Url::parse(url).map_err(|error| Error::new(ErrorKind::InvalidUrl, "not a URL").caused_by(error))
+}

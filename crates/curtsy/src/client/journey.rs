@@ -1,0 +1,381 @@
+//! A request's way to its answer: robots.txt, the gate, retries, redirects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use curtsy_core::audit::{Entry, Event, Subject};
+use curtsy_core::robots::{Access, ProductToken};
+use curtsy_core::{Answer, Bound, Class, Decline, Kind, Next, Suppression, Timestamp, retry};
+use http::header::{AUTHORIZATION, COOKIE, LOCATION, PROXY_AUTHORIZATION, USER_AGENT};
+use http::{HeaderMap, Method, StatusCode};
+use url::Url;
+
+use super::Client;
+use super::request::Request;
+use crate::error::{Error, ErrorKind};
+use crate::exchange::{Answered, Hop, Landing, failure};
+use crate::hosts::Host;
+use crate::notice::Notice;
+use crate::reply::{Body, Deferred, Disallowed, Reply, Response};
+use crate::robots::Consulted;
+use crate::transport::{Guard, Target, TransportError};
+
+/// R3: redirects that are followed.
+const MAX_REDIRECTS: usize = 10;
+/// R1: in a job, refusals of the whole scope that one URL waits out. The breaker ends them much sooner,
+/// unless the server refuses this one URL alone.
+const MAX_THROTTLED: u32 = 20;
+/// What is left of a refusal is read, for the sake of the connection, up to so much in so long.
+const DRAIN: (usize, Duration) = (16 * 1024, Duration::from_millis(500));
+
+/// Where a request stands.
+struct Journey {
+    url: Url,
+    method: Method,
+    headers: HeaderMap,
+    token: ProductToken,
+    guard: Guard,
+    /// The URLs that redirected so far.
+    passed: Vec<Url>,
+    attempts: u32,
+    first_departure: Option<Timestamp>,
+}
+
+/// What became of one URL of a journey.
+enum Stop {
+    Reply(Reply),
+    Redirect(Url, StatusCode),
+}
+
+/// One URL of a journey, and where it is asked.
+struct Station {
+    host: Arc<Host>,
+    target: Target,
+}
+
+impl Client {
+    /// Fetches what a request asks for; see [`get`](Self::get).
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn execute(&self, request: Request) -> Result<Reply, Error> {
+        let mut journey = self.begin(&request);
+        loop {
+            match self.visit(&mut journey, &request).await? {
+                Stop::Reply(reply) => return Ok(reply),
+                Stop::Redirect(next, status) => journey.follow(next, status)?,
+            }
+        }
+    }
+
+    fn begin(&self, request: &Request) -> Journey {
+        let mut headers = self.shared.page_headers.clone();
+        for name in request.headers.keys() {
+            headers.remove(name);
+        }
+        headers.extend(request.headers.clone());
+        let own = request
+            .headers
+            .get(USER_AGENT)
+            .or_else(|| headers.get(USER_AGENT))
+            .and_then(|value| value.to_str().ok());
+        let token = own.map_or_else(|| self.shared.token.clone(), ProductToken::from_user_agent);
+        Journey {
+            url: request.url.clone(),
+            method: request.method.clone(),
+            headers,
+            token,
+            guard: Guard::Any,
+            passed: Vec::new(),
+            attempts: 0,
+            first_departure: None,
+        }
+    }
+
+    async fn visit(&self, journey: &mut Journey, request: &Request) -> Result<Stop, Error> {
+        let (scope, target) = self.address(&journey.url)?;
+        let station = Station {
+            host: self.shared.gate.hosts.host(&scope),
+            target,
+        };
+        if let Some(reply) = self.before_departure(journey, &station).await? {
+            return Ok(Stop::Reply(reply));
+        }
+        let policy = &station.host.policy;
+        let (mut tries, mut throttled, mut own) = (0, 0, Bound::FREE);
+        loop {
+            let kind = match (tries + throttled, journey.passed.is_empty()) {
+                (0, true) => Kind::Page,
+                (0, false) => Kind::Redirect,
+                _ => Kind::Retry,
+            };
+            let hop = Hop {
+                host: &station.host,
+                target: &station.target,
+                url: &journey.url,
+                method: &journey.method,
+                headers: &journey.headers,
+                body: &request.body,
+                guard: journey.guard,
+                kind,
+                attempt: tries + throttled + 1,
+                own,
+                profile: self.shared.policies.profile_of(&journey.url),
+            };
+            let landing = self.exchange().run(&hop).await?;
+            let (class, departed_at) = match &landing {
+                Landing::Answered(answered) => (answered.class, answered.departed_at),
+                Landing::Failed {
+                    class, departed_at, ..
+                } => (*class, *departed_at),
+                Landing::Deferred(bound) => {
+                    return Ok(Stop::Reply(self.deferred(journey, &station, *bound)?));
+                }
+                Landing::Declined(Decline::Suppressed { .. }) => {
+                    return Ok(Stop::Reply(journey.synthetic()));
+                }
+                Landing::Refused(_) => (Class::Failed, self.now()),
+            };
+            let ended = match landing {
+                Landing::Answered(answered) => Ok(answered),
+                Landing::Failed { error, .. } => Err(error),
+                Landing::Refused(error) => return Err(error.into()),
+                Landing::Deferred(_) | Landing::Declined(_) => continue,
+            };
+            journey.attempts += 1;
+            journey.first_departure.get_or_insert(departed_at);
+            if request.in_job && class == Class::Throttled && throttled < MAX_THROTTLED {
+                throttled += 1;
+            } else {
+                tries += 1;
+            }
+            let next = retry(
+                policy,
+                request.repeatable,
+                &answer_of(&ended),
+                class,
+                tries,
+                self.now(),
+                self.shared.gate.draw(),
+            );
+            match (next, ended) {
+                (Next::Again(bound), ended) => {
+                    own = bound;
+                    if let Ok(answered) = ended {
+                        drain(*answered).await;
+                    }
+                }
+                (Next::Stands, Err(error)) => return Err(error.into()),
+                (Next::Stands, Ok(answered)) => return Ok(self.arrive(journey, *answered).await),
+            }
+        }
+    }
+
+    /// R4 and O4: what ends a request before it departs.
+    async fn before_departure(
+        &self,
+        journey: &Journey,
+        station: &Station,
+    ) -> Result<Option<Reply>, Error> {
+        let policy = &station.host.policy;
+        if !policy.polite {
+            return Ok(None);
+        }
+        let known = self
+            .shared
+            .gate
+            .patiently(|| self.shared.gate.hosts.state(&station.host))
+            .await?;
+        if let Suppression::Active { until, .. } = known.state.suppression()
+            && until.is_none_or(|until| self.now() < until)
+        {
+            return Ok(Some(journey.synthetic()));
+        }
+        if !policy.respect_robots {
+            return Ok(None);
+        }
+        let access = match self
+            .consult(&journey.url, &journey.token, journey.guard)
+            .await?
+        {
+            Consulted::Access(access) => access,
+            Consulted::Deferred(bound) => return self.deferred(journey, station, bound).map(Some),
+            Consulted::Declined(Decline::Suppressed { .. }) => {
+                return Ok(Some(journey.synthetic()));
+            }
+            Consulted::Failed(error) => return Err(error),
+        };
+        let (rule, line) = match &*access {
+            Access::Allowed(_) => return Ok(None),
+            Access::Rules { robots, .. } => {
+                let verdict = robots.verdict(&journey.url);
+                if verdict.allowed {
+                    return Ok(None);
+                }
+                (
+                    verdict.rule.map(|rule| rule.text().into_owned()),
+                    verdict.rule.map(|rule| rule.line),
+                )
+            }
+            Access::Forbidden(_) => (None, None),
+            Access::Unreachable { retry_at, .. } => {
+                let bound = Bound {
+                    not_before: *retry_at,
+                    reason: curtsy_core::Reason::RobotsUnreachable,
+                };
+                return self.deferred(journey, station, bound).map(Some);
+            }
+        };
+        self.disallowed(journey, station, rule, line).map(Some)
+    }
+
+    fn disallowed(
+        &self,
+        journey: &Journey,
+        station: &Station,
+        rule: Option<String>,
+        line: Option<u32>,
+    ) -> Result<Reply, Error> {
+        let event = Event::RobotsDisallowed {
+            rule: rule.clone(),
+            line,
+        };
+        self.shared
+            .audit
+            .record([Entry::of(&journey.subject(station), event)])?;
+        self.shared.gate.notices.tell(Notice::Disallowed {
+            url: &journey.url,
+            rule: rule.as_deref().zip(line),
+        });
+        Ok(Reply::Disallowed(Disallowed {
+            url: journey.url.clone(),
+            rule,
+            line,
+        }))
+    }
+
+    fn deferred(&self, journey: &Journey, station: &Station, bound: Bound) -> Result<Reply, Error> {
+        let event = Event::Deferred {
+            until: bound.not_before,
+            reason: bound.reason,
+        };
+        self.shared
+            .audit
+            .record([Entry::of(&journey.subject(station), event)])?;
+        self.shared.gate.notices.tell(Notice::Deferred {
+            url: &journey.url,
+            bound,
+        });
+        Ok(Reply::Deferred(Deferred {
+            url: journey.url.clone(),
+            bound,
+            attempts: journey.attempts,
+            first_departure: journey.first_departure,
+        }))
+    }
+
+    /// The answer stands: a redirect to be followed, or the response.
+    async fn arrive(&self, journey: &mut Journey, answered: Answered) -> Stop {
+        let status = answered.head.status;
+        if let Some(next) = redirect(&journey.url, status, &answered.head.headers) {
+            if journey.passed.is_empty() {
+                journey.guard = self.guard_after(journey.guard, answered.public);
+            }
+            drain(answered).await;
+            return Stop::Redirect(next, status);
+        }
+        Stop::Reply(Reply::Response(Response {
+            url: journey.url.clone(),
+            status,
+            headers: answered.head.headers,
+            synthetic: false,
+            attempts: journey.attempts,
+            first_departure: journey.first_departure,
+            body: Body::new(answered.head.body, answered.places),
+        }))
+    }
+}
+
+impl Journey {
+    /// R3: goes on to the next URL. What identifies the user stays behind when the origin changes.
+    fn follow(&mut self, next: Url, status: StatusCode) -> Result<(), Error> {
+        if self.passed.len() == MAX_REDIRECTS {
+            return Err(Error::new(ErrorKind::Redirect, "more than ten redirects"));
+        }
+        if next == self.url || self.passed.contains(&next) {
+            return Err(Error::new(
+                ErrorKind::Redirect,
+                "the redirects go in a circle",
+            ));
+        }
+        if next.origin() != self.url.origin() {
+            for name in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION] {
+                self.headers.remove(name);
+            }
+        }
+        // RFC 9110 sections 15.4.2–15.4.4: 303 asks for a GET, and 301 and 302 of a POST get one everywhere.
+        let becomes_get = status == StatusCode::SEE_OTHER && self.method != Method::HEAD;
+        if becomes_get || (matches!(status.as_u16(), 301 | 302) && self.method == Method::POST) {
+            self.method = Method::GET;
+        }
+        self.passed.push(std::mem::replace(&mut self.url, next));
+        Ok(())
+    }
+
+    fn subject<'a>(&'a self, station: &'a Station) -> Subject<'a> {
+        let kind = if self.passed.is_empty() {
+            Kind::Page
+        } else {
+            Kind::Redirect
+        };
+        Subject {
+            scope: &station.host.scope,
+            url: &self.url,
+            kind,
+            attempt: self.attempts + 1,
+            polite: station.host.policy.polite,
+        }
+    }
+
+    /// R4: the 403 of a suppressed scope.
+    fn synthetic(&self) -> Reply {
+        Reply::Response(Response {
+            url: self.url.clone(),
+            status: StatusCode::FORBIDDEN,
+            headers: HeaderMap::new(),
+            synthetic: true,
+            attempts: self.attempts,
+            first_departure: self.first_departure,
+            body: Body::empty(),
+        })
+    }
+}
+
+fn answer_of(ended: &Result<Box<Answered>, TransportError>) -> Answer<'_> {
+    match ended {
+        Ok(answered) => Answer::Head {
+            status: answered.head.status.as_u16(),
+            latency: answered.latency,
+            signal: &answered.signal,
+        },
+        Err(error) => Answer::Failed(failure(error.kind())),
+    }
+}
+
+/// Where a response redirects to, if it does.
+fn redirect(from: &Url, status: StatusCode, headers: &HeaderMap) -> Option<Url> {
+    if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    let location = headers.get(LOCATION)?;
+    let next = from
+        .join(&String::from_utf8_lossy(location.as_bytes()))
+        .ok()?;
+    (matches!(next.scheme(), "http" | "https") && next.has_host()).then_some(next)
+}
+
+/// Reads what little a refusal or a redirect holds, so that its connection can be used again.
+async fn drain(answered: Answered) {
+    let (limit, time) = DRAIN;
+    let _ = tokio::time::timeout(time, answered.head.body.collect(limit)).await;
+}

@@ -1,0 +1,130 @@
+//! [`Client`]: one request at a time, each as politely as its scope's policy says.
+
+mod builder;
+mod inspect;
+mod journey;
+mod request;
+
+use std::sync::Arc;
+
+use curtsy_core::robots::ProductToken;
+use curtsy_core::{Scope, Timestamp};
+use curtsy_store::HostStore;
+use http::HeaderMap;
+use url::Url;
+
+pub use builder::{ClientBuilder, DEFAULT_CONCURRENCY, DEFAULT_USER_AGENT};
+pub use inspect::{Explanation, RobotsSay, ScopeView};
+pub use request::Request;
+
+use crate::audit::Audit;
+use crate::error::{Error, ErrorKind};
+use crate::exchange::Exchange;
+use crate::gate::Gate;
+use crate::policies::Policies;
+use crate::reply::Reply;
+use crate::robots::RobotsCache;
+use crate::transport::{Guard, Target};
+
+/// Fetches URLs as fast as each server permits, and no faster. Cheap to clone; all clones are one client
+/// with one pace a scope. It must be used within a tokio runtime.
+///
+/// ```no_run
+/// # async fn fetch() -> Result<(), curtsy::Error> {
+/// use curtsy::{Client, Reply};
+///
+/// let client = Client::builder().contact("you@yours.org").build()?;
+/// match client.get("https://example.org/data.csv").await? {
+///     Reply::Response(response) => println!("{} after {} requests", response.status, response.attempts),
+///     Reply::Disallowed(no) => println!("robots.txt says no in line {:?}", no.line),
+///     Reply::Deferred(later) => println!("not before {}", later.bound.not_before),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) audit: Audit,
+    pub(crate) robots: RobotsCache,
+    pub(crate) policies: Arc<Policies>,
+    /// Of every request.
+    pub(crate) headers: HeaderMap,
+    /// Of every request but those for robots.txt.
+    page_headers: HeaderMap,
+    token: ProductToken,
+    allow_private: bool,
+}
+
+impl Client {
+    /// Starts a client.
+    #[must_use]
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// Fetches a URL: robots.txt is asked, the pace kept, refusals waited for and retried, redirects
+    /// followed.
+    ///
+    /// # Errors
+    /// No http(s) URL; no whole response head from the server after all tries; too many redirects; the
+    /// store or the audit log failed.
+    pub async fn get(&self, url: &str) -> Result<Reply, Error> {
+        self.execute(Request::get(url)?).await
+    }
+
+    /// Lets nothing depart any more, for a graceful stop: requests in flight land, those that wait end
+    /// with `Closed`.
+    pub fn close(&self) {
+        self.shared.gate.close();
+    }
+
+    /// The time by the client's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.shared.gate.clock.now()
+    }
+
+    /// Waits until the client's clock shows `at`, for work between departures.
+    pub(crate) async fn until(&self, at: Timestamp) {
+        self.shared.gate.until(at).await;
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn HostStore> {
+        self.shared.gate.hosts.store()
+    }
+
+    pub(crate) fn exchange(&self) -> Exchange<'_> {
+        Exchange {
+            gate: &self.shared.gate,
+            audit: &self.shared.audit,
+        }
+    }
+
+    /// The scope of a URL, and what to connect to for it.
+    pub(crate) fn address(&self, url: &Url) -> Result<(Scope, Target), Error> {
+        let address = self.shared.policies.scope_of(url).zip(Target::of(url));
+        address.ok_or_else(|| Error::new(ErrorKind::InvalidUrl, "not an http(s) URL"))
+    }
+
+    /// What a redirect of a server may lead to.
+    pub(crate) fn guard_after(&self, guard: Guard, public: bool) -> Guard {
+        if self.shared.allow_private {
+            Guard::Any
+        } else if public {
+            Guard::PublicOnly
+        } else {
+            guard
+        }
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,388 @@
+//! One departure and what comes of it: through the gate, over the connection, back into the state.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use curtsy_core::audit::{Entry, Event, Subject};
+use curtsy_core::{
+    Answer, Attempt, Bound, Change, Class, Decline, Failure, Kind, Observed, Permit, Signal,
+    Timestamp, observe, signal,
+};
+use http::{HeaderMap, Method, Request};
+use url::Url;
+
+use crate::audit::Audit;
+use crate::error::Error;
+use crate::gate::{Caller, Gate, Passage, Places};
+use crate::hosts::Host;
+use crate::notice::Notice;
+use crate::transport::{Guard, Head, Target, TransportError, TransportErrorKind};
+
+/// How many times a connection that closed under a request is replaced before that counts as a failure.
+const UNSENT_TRIES: u32 = 3;
+
+/// A request that is about to depart.
+pub(crate) struct Hop<'a> {
+    pub(crate) host: &'a Arc<Host>,
+    pub(crate) target: &'a Target,
+    pub(crate) url: &'a Url,
+    pub(crate) method: &'a Method,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: &'a Bytes,
+    pub(crate) guard: Guard,
+    pub(crate) kind: Kind,
+    /// Which try of the URL, from 1.
+    pub(crate) attempt: u32,
+    /// A bound of its own.
+    pub(crate) own: Bound,
+    pub(crate) profile: Option<signal::Profile>,
+}
+
+/// How it ended.
+pub(crate) enum Landing {
+    /// A response head came; a refusal is one too.
+    Answered(Box<Answered>),
+    /// No response came.
+    Failed {
+        error: TransportError,
+        class: Class,
+        departed_at: Timestamp,
+    },
+    /// It did not depart.
+    Deferred(Bound),
+    /// It did not depart and will not.
+    Declined(Decline),
+    /// Its address may not be connected to: no departure.
+    Refused(TransportError),
+}
+
+pub(crate) struct Answered {
+    pub(crate) head: Head,
+    pub(crate) signal: Signal,
+    pub(crate) class: Class,
+    pub(crate) latency: Duration,
+    pub(crate) departed_at: Timestamp,
+    /// Whether the server counts as a public one.
+    pub(crate) public: bool,
+    pub(crate) places: Places,
+}
+
+/// What an exchange needs of its client.
+pub(crate) struct Exchange<'a> {
+    pub(crate) gate: &'a Arc<Gate>,
+    pub(crate) audit: &'a Audit,
+}
+
+impl Exchange<'_> {
+    /// Waits for the gate, sends, waits for the head, and notes what it says.
+    pub(crate) async fn run(&self, hop: &Hop<'_>) -> Result<Landing, Error> {
+        let subject = Subject {
+            scope: &hop.host.scope,
+            url: hop.url,
+            kind: hop.kind,
+            attempt: hop.attempt,
+            polite: hop.host.policy.polite,
+        };
+        let caller = Caller {
+            host: hop.host,
+            target: hop.target,
+            guard: hop.guard,
+            kind: hop.kind,
+            own: hop.own,
+        };
+        let record = |permit: &Permit| self.record_departure(&subject, permit);
+        let mut unsent = 0;
+        loop {
+            let (permit, connection, places) = match self.gate.pass(&caller, record).await? {
+                Passage::Passed {
+                    permit,
+                    connection,
+                    places,
+                } => (permit, connection, places),
+                Passage::Deferred(bound) => return Ok(Landing::Deferred(bound)),
+                Passage::Declined(decline) => return Ok(Landing::Declined(decline)),
+                Passage::Refused(error) => return Ok(Landing::Refused(error)),
+            };
+            let flight = Flight::new(self.gate, hop.host, permit.seq);
+            let mut departed_at = permit.at;
+            let public = connection
+                .as_ref()
+                .is_ok_and(|checkout| checkout.is_public());
+            let sent = match connection {
+                Ok(checkout) => checkout.send(request(hop)?).await,
+                Err(error) => Err(error),
+            };
+            let head = match sent {
+                Ok(sent) => {
+                    departed_at = sent.departed_at().max(departed_at);
+                    self.note_departed(hop.host, permit.seq, departed_at)
+                        .await?;
+                    sent.head().await
+                }
+                Err(error) => Err(error),
+            };
+            let received = self.gate.clock.now();
+            let attempt = Attempt {
+                seq: permit.seq,
+                kind: hop.kind,
+                departed: departed_at,
+                host: hop.host.scope.host(),
+            };
+            let landing = match head {
+                Ok(head) => {
+                    let said = signal::read(
+                        head.status.as_u16(),
+                        &head.headers,
+                        received,
+                        None,
+                        hop.profile,
+                    );
+                    let latency = received.since(departed_at);
+                    let answer = Answer::Head {
+                        status: head.status.as_u16(),
+                        latency,
+                        signal: &said,
+                    };
+                    let observed = self
+                        .observe(hop.host, &subject, &attempt, &answer, received)
+                        .await?;
+                    self.tell(hop, &observed, Ok(&head));
+                    let class = observed.class.unwrap_or(Class::Healthy);
+                    Landing::Answered(Box::new(Answered {
+                        head,
+                        signal: said,
+                        class,
+                        latency,
+                        departed_at,
+                        public,
+                        places,
+                    }))
+                }
+                Err(error)
+                    if error.kind() == TransportErrorKind::Unsent && unsent < UNSENT_TRIES =>
+                {
+                    // Nothing left: the permit is given back and the gate passed anew.
+                    self.observe(hop.host, &subject, &attempt, &Answer::Abandoned, received)
+                        .await?;
+                    flight.landed();
+                    unsent += 1;
+                    continue;
+                }
+                Err(error) => {
+                    let answer = Answer::Failed(failure(error.kind()));
+                    let observed = self
+                        .observe(hop.host, &subject, &attempt, &answer, received)
+                        .await?;
+                    self.tell(hop, &observed, Err(&error));
+                    let class = observed.class.unwrap_or(Class::Failed);
+                    Landing::Failed {
+                        error,
+                        class,
+                        departed_at,
+                    }
+                }
+            };
+            flight.landed();
+            return Ok(landing);
+        }
+    }
+
+    fn record_departure(&self, subject: &Subject<'_>, permit: &Permit) -> Result<(), Error> {
+        if !self.audit.is_on() {
+            return Ok(());
+        }
+        let half_open = matches!(permit.state.breaker(), curtsy_core::Breaker::HalfOpen { probe, .. } if probe == permit.seq);
+        let probe = half_open.then(|| Entry::of(subject, Event::BreakerHalfOpen {}));
+        self.audit
+            .record(probe.into_iter().chain([Entry::departure(subject, permit)]))
+    }
+
+    /// P1: what follows is measured from the moment at which the bytes left.
+    async fn note_departed(&self, host: &Host, seq: u64, at: Timestamp) -> Result<(), Error> {
+        let note = |state: &curtsy_core::HostState| {
+            let mut next = state.clone();
+            next.note_departed(seq, at).then_some((next, ()))
+        };
+        self.gate
+            .patiently(|| self.gate.hosts.update(host, note))
+            .await?;
+        Ok(())
+    }
+
+    async fn observe(
+        &self,
+        host: &Host,
+        subject: &Subject<'_>,
+        attempt: &Attempt<'_>,
+        answer: &Answer<'_>,
+        received: Timestamp,
+    ) -> Result<Observed, Error> {
+        let draw = self.gate.draw();
+        let observe = |state: &curtsy_core::HostState| {
+            let mut observed = observe(&host.policy, state, attempt, answer, received, draw);
+            let next = std::mem::take(&mut observed.state);
+            Some((next, observed))
+        };
+        let observed = self
+            .gate
+            .patiently(|| self.gate.hosts.update(host, observe))
+            .await?;
+        let observed = observed.unwrap_or_else(|| Observed {
+            state: Default::default(),
+            class: None,
+            changes: Vec::new(),
+        });
+        if self.audit.is_on() {
+            self.audit.record(Entry::outcome(
+                subject,
+                attempt.seq,
+                attempt.departed,
+                answer,
+                &observed,
+            ))?;
+        }
+        Ok(observed)
+    }
+
+    fn tell(&self, hop: &Hop<'_>, observed: &Observed, head: Result<&Head, &TransportError>) {
+        let scope = &hop.host.scope;
+        let mut until = None;
+        let mut told = None;
+        for change in &observed.changes {
+            match change {
+                Change::HoldStarted {
+                    told: wait,
+                    until: end,
+                    ..
+                } => (told, until) = (Some(*wait), Some(*end)),
+                Change::DynamicDelay {
+                    until: Some(end), ..
+                } => until = until.max(Some(*end)),
+                Change::BreakerOpened { until, .. } => {
+                    self.gate.notices.tell(Notice::BreakerOpened {
+                        scope,
+                        until: *until,
+                    })
+                }
+                Change::Suppressed { .. } => self.gate.notices.tell(Notice::Suppressed { scope }),
+                _ => {}
+            }
+        }
+        match head {
+            Ok(head) if observed.class == Some(Class::Throttled) => {
+                let state = hop.host.seen();
+                let hold = state
+                    .as_ref()
+                    .and_then(|state| state.hold(self.gate.clock.now()));
+                let until = until
+                    .or(hold.map(|hold| hold.until))
+                    .unwrap_or_else(|| self.gate.clock.now());
+                let told = told.zip(hold.map(|hold| hold.source.as_str()));
+                self.gate.notices.tell(Notice::Throttled {
+                    scope,
+                    status: head.status.as_u16(),
+                    told,
+                    until,
+                    headers: &head.headers,
+                });
+            }
+            Ok(_) => {}
+            Err(error) => self.gate.notices.tell(Notice::Failed {
+                scope,
+                error,
+                until,
+            }),
+        }
+    }
+}
+
+/// A departure whose answer is awaited. Dropped before it has landed, since the caller went away, it is
+/// taken out of the scope's state.
+struct Flight<'a> {
+    gate: &'a Arc<Gate>,
+    host: &'a Arc<Host>,
+    seq: u64,
+    landed: bool,
+}
+
+impl<'a> Flight<'a> {
+    fn new(gate: &'a Arc<Gate>, host: &'a Arc<Host>, seq: u64) -> Self {
+        Self {
+            gate,
+            host,
+            seq,
+            landed: false,
+        }
+    }
+
+    fn landed(mut self) {
+        self.landed = true;
+    }
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        if self.landed {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let (gate, host, seq) = (Arc::clone(self.gate), Arc::clone(self.host), self.seq);
+        runtime.spawn(async move {
+            let now = gate.clock.now();
+            let attempt = Attempt {
+                seq,
+                kind: Kind::Page,
+                departed: now,
+                host: host.scope.host(),
+            };
+            let abandon = |state: &curtsy_core::HostState| {
+                let observed = observe(
+                    &host.policy,
+                    state,
+                    &attempt,
+                    &Answer::Abandoned,
+                    now,
+                    gate.draw(),
+                );
+                Some((observed.state, ()))
+            };
+            // Where this fails, the flight counts as lost after the timeout all the same.
+            let _ = gate.hosts.update(&host, abandon).await;
+        });
+    }
+}
+
+fn request(hop: &Hop<'_>) -> Result<Request<Bytes>, Error> {
+    let mut request = Request::new(hop.body.clone());
+    *request.method_mut() = hop.method.clone();
+    *request.headers_mut() = hop.headers.clone();
+    *request.uri_mut() = hop.url[url::Position::BeforePath..url::Position::AfterQuery]
+        .parse()
+        .map_err(|error: http::uri::InvalidUri| {
+            Error::new(
+                crate::error::ErrorKind::InvalidUrl,
+                "the URL cannot be sent",
+            )
+            .caused_by(error)
+        })?;
+    Ok(request)
+}
+
+/// The core's word for a failure of the transport.
+pub(crate) fn failure(kind: TransportErrorKind) -> Failure {
+    match kind {
+        TransportErrorKind::Dns => Failure::Dns,
+        TransportErrorKind::Refused
+        | TransportErrorKind::Unreachable
+        | TransportErrorKind::Proxy => Failure::Refused,
+        TransportErrorKind::Timeout(_) => Failure::Timeout,
+        TransportErrorKind::Tls => Failure::Tls,
+        TransportErrorKind::Protocol
+        | TransportErrorKind::HeaderTooLarge
+        | TransportErrorKind::Request => Failure::Protocol,
+        _ => Failure::Reset,
+    }
+}

@@ -1,0 +1,74 @@
+//! The directory of a job: bodies, the manifest, and under `.curtsy/` the job's own files.
+
+use std::path::{Path, PathBuf};
+
+use curtsy_store::DirLock;
+
+use crate::error::{Error, ErrorKind};
+
+/// A job's directory, held by this process until it is dropped.
+#[derive(Debug)]
+pub struct JobDir {
+    path: PathBuf,
+    _lock: DirLock,
+}
+
+impl JobDir {
+    /// Makes the directory where it is missing, and takes it for this process.
+    ///
+    /// # Errors
+    /// `Locked`: another process works in it. `Output`: it cannot be made or written.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let own = path.join(".curtsy");
+        std::fs::create_dir_all(&own).map_err(|error| {
+            Error::output(
+                format!("the output directory {} cannot be made", path.display()),
+                error,
+            )
+        })?;
+        let lock = DirLock::acquire(&own).map_err(|error| {
+            let kind = match error.kind() {
+                curtsy_store::LockErrorKind::Held { .. } => ErrorKind::Locked,
+                _ => ErrorKind::Output,
+            };
+            Error::new(
+                kind,
+                format!("the output directory {} cannot be used", path.display()),
+            )
+            .caused_by(error)
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: lock,
+        })
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The queue's file.
+    #[must_use]
+    pub fn queue(&self) -> PathBuf {
+        self.path.join(".curtsy/queue.sqlite")
+    }
+
+    /// The audit log, where no other place is given.
+    #[must_use]
+    pub fn audit(&self) -> PathBuf {
+        self.path.join(".curtsy/audit.jsonl")
+    }
+
+    /// The manifest.
+    #[must_use]
+    pub fn manifest(&self) -> PathBuf {
+        self.path.join("manifest.jsonl")
+    }
+
+    /// Bodies that are not whole yet.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.path.join(".curtsy/partial")
+    }
+}

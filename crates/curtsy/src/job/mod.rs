@@ -1,0 +1,324 @@
+//! [`Job`]: a whole list of URLs, each scope at its own pace, resumable.
+//!
+//! Scopes are leased from the queue, each is worked through by a lane of its own, what ends goes through
+//! the sink to the disk and only then back to the queue as done. After a crash at any moment, what was
+//! recorded stands and everything else is fetched again.
+
+mod dir;
+mod fetch;
+mod lane;
+pub(crate) mod manifest;
+mod recorder;
+mod summary;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use curtsy_core::{Reason, Timestamp};
+use curtsy_store::queue::MAX_PAGE;
+use curtsy_store::{Enqueued, NewUrl, Queue};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use url::Url;
+
+pub use dir::JobDir;
+pub use manifest::{Line, Outcome};
+pub use summary::{Progress, Summary};
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind};
+use crate::sink::Sink;
+use recorder::Recorder;
+
+/// Scopes that are worked on at once.
+const MAX_LANES: usize = 2048;
+/// How long a lease lasts where the worker dies.
+pub const DEFAULT_LEASE: Duration = Duration::from_secs(60);
+/// How many times a job with nothing else left asks for a robots.txt that cannot be read.
+const ROBOTS_ROUNDS: u32 = 3;
+
+/// How a job is run.
+#[derive(Clone, Debug)]
+pub struct JobOptions {
+    /// Whether bodies are stored. Default: yes.
+    pub keep_bodies: bool,
+    /// H10: with only deferred URLs left, the longest wait for the next one. Default: 300 s.
+    pub max_wait: Duration,
+    /// Whether URLs that failed for good are taken up again. Default: no.
+    pub retry_failed: bool,
+}
+
+impl Default for JobOptions {
+    fn default() -> Self {
+        Self {
+            keep_bodies: true,
+            max_wait: curtsy_core::policy::DEFAULT_MAX_RETRY_AFTER,
+            retry_failed: false,
+        }
+    }
+}
+
+/// A URL to be fetched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewEntry {
+    /// The URL as given.
+    pub url: String,
+    /// The file for its body, relative to the job's directory.
+    pub out: Option<String>,
+    /// Headers of its own, as a JSON object of texts.
+    pub headers: Option<String>,
+}
+
+/// A list of URLs in a directory.
+pub struct Job {
+    shared: Arc<Shared>,
+    dir: JobDir,
+    options: JobOptions,
+    recorder: Recorder,
+}
+
+/// What lanes share.
+struct Shared {
+    client: Client,
+    queue: Arc<dyn Queue>,
+    sink: Sink,
+    keep_bodies: bool,
+    stop: watch::Sender<bool>,
+    progress: summary::Counters,
+}
+
+/// Stops a job gracefully: requests in flight finish, nothing else departs.
+#[derive(Clone)]
+pub struct Stopper(Arc<Shared>);
+
+impl Stopper {
+    /// Asks the job to stop.
+    pub fn stop(&self) {
+        self.0.stop.send_replace(true);
+        self.0.client.close();
+    }
+}
+
+impl Job {
+    /// Opens the job in `dir` on its queue, for this process alone.
+    ///
+    /// # Errors
+    /// The directory or the queue cannot be used.
+    pub async fn open(
+        client: Client,
+        queue: Arc<dyn Queue>,
+        dir: JobDir,
+        options: JobOptions,
+    ) -> Result<Self, Error> {
+        // The directory's lock says that every earlier worker is gone.
+        queue.take_over().await?;
+        if options.retry_failed {
+            queue
+                .reopen(&[
+                    Outcome::Failed.label(),
+                    Outcome::HttpError.label(),
+                    Outcome::Suppressed.label(),
+                ])
+                .await?;
+        }
+        let (sink, groups) = Sink::start(dir.path(), &dir.temporary(), &dir.manifest())?;
+        let progress = summary::Counters::of(&queue.counts().await?);
+        let shared = Arc::new(Shared {
+            client,
+            queue,
+            sink,
+            keep_bodies: options.keep_bodies,
+            stop: watch::Sender::new(false),
+            progress,
+        });
+        let recorder = Recorder::start(Arc::clone(&shared), groups);
+        Ok(Self {
+            shared,
+            dir,
+            options,
+            recorder,
+        })
+    }
+
+    /// Adds URLs; those that the job has already are left out. What is no http(s) URL must not come here.
+    ///
+    /// # Errors
+    /// The queue failed, or an entry is no http(s) URL.
+    pub async fn add(&self, entries: Vec<NewEntry>) -> Result<Enqueued, Error> {
+        let urls = entries
+            .into_iter()
+            .map(|entry| self.new_url(entry))
+            .collect::<Result<Vec<_>, _>>()?;
+        let enqueued = self.shared.queue.enqueue(urls).await?;
+        self.shared.progress.add(enqueued.added);
+        Ok(enqueued)
+    }
+
+    /// What stops this job.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(Arc::clone(&self.shared))
+    }
+
+    /// How far it has come.
+    #[must_use]
+    pub fn progress(&self) -> ProgressView {
+        ProgressView(Arc::clone(&self.shared))
+    }
+
+    /// Works until every URL has ended, only deferred ones are left that have to wait for too long, or it
+    /// is stopped; then the manifest has one line a URL, unless it was stopped.
+    ///
+    /// # Errors
+    /// The store, the queue or the disk failed. What was recorded stands: the job can be taken up again.
+    pub async fn run(self) -> Result<Summary, Error> {
+        let started = self.shared.client.now();
+        let worked = self.work().await;
+        let Self {
+            shared,
+            dir,
+            recorder,
+            ..
+        } = self;
+        let interrupted = shared.is_stopping();
+        recorder.finish(&shared).await?;
+        worked?;
+        if !interrupted {
+            summary::write_manifest(&*shared.queue, &dir).await?;
+        }
+        if let Some((seq, hash)) = shared.client.shared.audit.tail() {
+            let value = serde_json::json!({ "seq": seq, "hash": hash }).to_string();
+            shared
+                .queue
+                .set_meta(vec![("audit_tail".to_owned(), value.into_bytes())])
+                .await?;
+        }
+        summary::of(&shared, started, interrupted).await
+    }
+
+    async fn work(&self) -> Result<(), Error> {
+        let (shared, mut stop) = (&self.shared, self.shared.stop.subscribe());
+        let mut lanes: JoinSet<Result<(), Error>> = JoinSet::new();
+        let mut patience = Patience::default();
+        loop {
+            if shared.is_stopping() {
+                break;
+            }
+            let room = MAX_LANES - lanes.len();
+            if room > 0 {
+                let now = shared.client.now();
+                for leased in shared
+                    .queue
+                    .lease_due("local", room, MAX_PAGE, DEFAULT_LEASE, now)
+                    .await?
+                {
+                    lanes.spawn(lane::run(Arc::clone(shared), leased));
+                }
+            }
+            let due = shared.queue.next_due().await?;
+            if lanes.is_empty() {
+                // Lanes end before the last of what they fetched is recorded.
+                if shared.progress.unrecorded() {
+                    shared.progress.recorded().await;
+                    continue;
+                }
+                let Some(due) = due else { break };
+                let wait = due.since(shared.client.now());
+                if wait > self.options.max_wait || !patience.goes_on(&shared.progress, wait) {
+                    break;
+                }
+            }
+            let wake = due.filter(|_| room > 0).unwrap_or(Timestamp::MAX);
+            tokio::select! {
+                ended = lanes.join_next(), if !lanes.is_empty() => {
+                    if let Err(error) = flatten(ended) {
+                        // The others land; nothing more is started.
+                        self.stopper().stop();
+                        while lanes.join_next().await.is_some() {}
+                        return Err(error);
+                    }
+                }
+                () = shared.client.until(wake) => {}
+                _ = stop.changed() => {}
+                error = self.recorder.failed() => {
+                    self.stopper().stop();
+                    while lanes.join_next().await.is_some() {}
+                    return Err(error);
+                }
+            }
+        }
+        while let Some(ended) = lanes.join_next().await {
+            flatten(Some(ended))?;
+        }
+        Ok(())
+    }
+
+    fn new_url(&self, entry: NewEntry) -> Result<NewUrl, Error> {
+        let invalid = || Error::new(ErrorKind::InvalidUrl, "not an http(s) URL");
+        let mut url = Url::parse(&entry.url).map_err(|_| invalid())?;
+        let scope = self
+            .shared
+            .client
+            .shared
+            .policies
+            .scope_of(&url)
+            .ok_or_else(invalid)?;
+        url.set_fragment(None);
+        Ok(NewUrl {
+            scope: scope.as_str().to_owned(),
+            url: entry.url,
+            key: Some(url.into()),
+            out: entry.out,
+            headers: entry.headers,
+        })
+    }
+}
+
+/// A look at a running job.
+#[derive(Clone)]
+pub struct ProgressView(Arc<Shared>);
+
+impl ProgressView {
+    /// How far it has come now.
+    #[must_use]
+    pub fn now(&self) -> Progress {
+        self.0.progress.view()
+    }
+}
+
+impl Shared {
+    fn is_stopping(&self) -> bool {
+        *self.stop.borrow()
+    }
+}
+
+/// How long a job goes on asking for what cannot be read.
+#[derive(Default)]
+struct Patience {
+    ended: u64,
+    rounds: u32,
+}
+
+impl Patience {
+    /// Whether to wait once more: with nothing but unreadable robots.txt left, three times.
+    fn goes_on(&mut self, progress: &summary::Counters, wait: Duration) -> bool {
+        let ended = progress.ended();
+        let robots_alone = progress.last_deferral() == Some(Reason::RobotsUnreachable);
+        if ended != self.ended || !robots_alone || wait.is_zero() {
+            (self.ended, self.rounds) = (ended, 0);
+            return true;
+        }
+        self.rounds += 1;
+        self.rounds < ROBOTS_ROUNDS
+    }
+}
+
+fn flatten(ended: Option<Result<Result<(), Error>, tokio::task::JoinError>>) -> Result<(), Error> {
+    match ended {
+        None => Ok(()),
+        Some(Ok(result)) => result,
+        Some(Err(error)) => {
+            Err(Error::new(ErrorKind::Configuration, "a lane ended in a panic").caused_by(error))
+        }
+    }
+}

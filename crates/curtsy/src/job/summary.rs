@@ -1,0 +1,242 @@
+//! How far a job has come, and what became of it in the end.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use curtsy_core::{Reason, Timestamp};
+use curtsy_store::{Counts, Queue, UrlRecord, UrlState};
+use serde::Serialize;
+use tokio::sync::Notify;
+
+use super::dir::JobDir;
+use super::manifest::{Line, Outcome};
+use super::{Error, Shared};
+
+/// Lines that are read from the queue at once when the manifest is written anew.
+const PAGE: usize = 1000;
+
+/// How far a running job has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// URLs of the job.
+    pub total: u64,
+    /// Those that have ended, by outcome, earlier runs included.
+    pub ended: BTreeMap<Outcome, u64>,
+    /// Bytes of stored bodies in this run.
+    pub bytes: u64,
+    /// URLs that ended in this run.
+    pub ended_now: u64,
+}
+
+/// What became of a job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// URLs of the job.
+    pub total: u64,
+    /// URLs by outcome; what still waits is `deferred`, or `pending` where the run was interrupted.
+    pub outcomes: BTreeMap<String, u64>,
+    /// Bytes of the bodies stored in this run.
+    pub bytes: u64,
+    /// How long this run took, seconds.
+    pub elapsed_s: f64,
+    /// When the first deferred URL is due: RFC 3339, UTC.
+    pub next_due: Option<String>,
+    /// Whether it was stopped.
+    pub interrupted: bool,
+}
+
+impl Summary {
+    /// The number of URLs with this outcome.
+    #[must_use]
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        self.outcomes.get(outcome.label()).copied().unwrap_or(0)
+    }
+}
+
+/// The numbers behind [`Progress`].
+#[derive(Default)]
+pub(super) struct Counters {
+    state: Mutex<State>,
+    /// Told when something was recorded.
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    progress: Progress,
+    /// Handed to the sink and not recorded yet.
+    under_way: u64,
+    last_deferral: Option<Reason>,
+}
+
+impl Counters {
+    pub(super) fn of(counts: &Counts) -> Self {
+        let ended = Outcome::ALL
+            .iter()
+            .filter_map(|outcome| Some((*outcome, *counts.finished.get(outcome.label())?)));
+        let progress = Progress {
+            total: counts.total(),
+            ended: ended.collect(),
+            ..Progress::default()
+        };
+        Self {
+            state: Mutex::new(State {
+                progress,
+                ..State::default()
+            }),
+            changed: Notify::new(),
+        }
+    }
+
+    pub(super) fn add(&self, urls: u64) {
+        self.lock().progress.total += urls;
+    }
+
+    /// Something is handed to the sink.
+    pub(super) fn hand_over(&self) {
+        self.lock().under_way += 1;
+    }
+
+    /// These lines are recorded.
+    pub(super) fn note(&self, lines: &[Line]) {
+        let mut state = self.lock();
+        state.under_way = state.under_way.saturating_sub(lines.len() as u64);
+        for line in lines {
+            if line.outcome == Outcome::Deferred {
+                state.last_deferral = reason_of(line.error.as_deref());
+                continue;
+            }
+            *state.progress.ended.entry(line.outcome).or_default() += 1;
+            state.progress.ended_now += 1;
+            state.progress.bytes += line.file.as_ref().and(line.bytes).unwrap_or(0);
+        }
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    pub(super) fn unrecorded(&self) -> bool {
+        self.lock().under_way > 0
+    }
+
+    /// Waits until something is recorded; not at all where nothing is under way.
+    pub(super) async fn recorded(&self) {
+        let changed = self.changed.notified();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
+        if self.unrecorded() {
+            changed.await;
+        }
+    }
+
+    pub(super) fn ended(&self) -> u64 {
+        self.lock().progress.ended_now
+    }
+
+    pub(super) fn last_deferral(&self) -> Option<Reason> {
+        self.lock().last_deferral
+    }
+
+    pub(super) fn view(&self) -> Progress {
+        self.lock().progress.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn reason_of(label: Option<&str>) -> Option<Reason> {
+    serde_json::from_value(serde_json::Value::from(label?)).ok()
+}
+
+pub(super) async fn of(
+    shared: &Shared,
+    started: Timestamp,
+    interrupted: bool,
+) -> Result<Summary, Error> {
+    let counts = shared.queue.counts().await?;
+    let mut outcomes = counts.finished.clone();
+    let waiting = if interrupted {
+        "pending"
+    } else {
+        Outcome::Deferred.label()
+    };
+    for (name, count) in [
+        (waiting, counts.pending),
+        (Outcome::Deferred.label(), counts.deferred),
+    ] {
+        if count > 0 {
+            *outcomes.entry(name.to_owned()).or_default() += count;
+        }
+    }
+    let left = counts.pending + counts.deferred > 0;
+    let next_due = if left {
+        shared.queue.next_due().await?
+    } else {
+        None
+    };
+    let elapsed: Duration = shared.client.now().since(started);
+    Ok(Summary {
+        total: counts.total(),
+        outcomes,
+        bytes: shared.progress.view().bytes,
+        elapsed_s: elapsed.as_secs_f64(),
+        next_due: next_due.map(Timestamp::to_rfc3339),
+        interrupted,
+    })
+}
+
+/// Writes the manifest anew, one line a URL in the order of the input, in the place of the one that grew
+/// during the runs.
+pub(super) async fn write_manifest(queue: &dyn Queue, dir: &JobDir) -> Result<(), Error> {
+    let failed = |error| {
+        Error::output(
+            format!(
+                "the manifest {} cannot be written",
+                dir.manifest().display()
+            ),
+            error,
+        )
+    };
+    let fresh = dir.manifest().with_extension("jsonl.new");
+    let mut file = BufWriter::new(File::create(&fresh).map_err(failed)?);
+    let mut after = None;
+    loop {
+        let records = queue.records(after, PAGE).await?;
+        let Some(last) = records.last() else { break };
+        after = Some(last.id);
+        for record in &records {
+            file.write_all(line_of(record).as_bytes())
+                .and_then(|()| file.write_all(b"\n"))
+                .map_err(failed)?;
+        }
+    }
+    let file = file
+        .into_inner()
+        .map_err(|error| failed(error.into_error()))?;
+    file.sync_all().map_err(failed)?;
+    fs::rename(&fresh, dir.manifest()).map_err(failed)
+}
+
+/// A URL's last line; for one that was not even tried, that it is deferred.
+fn line_of(record: &UrlRecord) -> String {
+    match (&record.line, &record.state) {
+        (Some(line), UrlState::Finished { .. } | UrlState::Deferred { .. }) => line.clone(),
+        (_, state) => {
+            let reason = match state {
+                UrlState::Deferred { reason, .. } => reason.as_str(),
+                _ => "not_tried",
+            };
+            let line =
+                Line::new(&record.url, Outcome::Deferred, Timestamp::EPOCH).with_error(reason);
+            Line {
+                finished: None,
+                ..line
+            }
+            .to_json()
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! robots.txt as a client meets it: asked for once, kept in the store, consulted for every URL.
+//!
+//! The fetch is a departure like any other: it passes the gate, is on record and sets holds (O5).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use curtsy_core::audit::{Entry, Event, Subject};
+use curtsy_core::robots::{
+    Access, Answer, Fetched, Freshness, MAX_BODY, ProductToken, Reading, Unreachable, Validators,
+    access, freshness, record,
+};
+use curtsy_core::{Bound, Decline, Failure, Kind, Origin, Preset, Reason, Scope, Timestamp};
+use curtsy_store::{Swap, Version};
+use http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
+use http::{HeaderMap, HeaderValue, Method};
+use tokio::sync::Semaphore;
+use url::Url;
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind};
+use crate::exchange::{Answered, Hop, Landing, failure};
+use crate::transport::Guard;
+
+/// Under this prefix stand the robots files in the store.
+const ROBOTS_PREFIX: &str = "robots:";
+/// RFC 9309 section 2.3.1.2: at least five consecutive redirects are followed.
+const REDIRECTS: u32 = 5;
+
+/// The robots files of a client.
+#[derive(Default)]
+pub(crate) struct RobotsCache {
+    origins: Mutex<HashMap<Origin, Arc<OriginFile>>>,
+}
+
+/// One origin's file.
+struct OriginFile {
+    /// Who asks for it; the others wait for that answer.
+    turn: Semaphore,
+    known: Mutex<Option<Known>>,
+}
+
+#[derive(Clone)]
+struct Known {
+    fetched: Arc<Fetched>,
+    token: ProductToken,
+    access: Arc<Access>,
+}
+
+/// What robots.txt lets a request do.
+pub(crate) enum Consulted {
+    /// Ask this.
+    Access(Arc<Access>),
+    /// The file cannot be had for now.
+    Deferred(Bound),
+    /// The scope is suppressed.
+    Declined(Decline),
+    /// The host cannot be reached at all.
+    Failed(Error),
+}
+
+/// How one fetch ended.
+enum Ended {
+    Answer(Answer),
+    Stop(Consulted),
+}
+
+impl RobotsCache {
+    fn entry(&self, origin: &Origin) -> Arc<OriginFile> {
+        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = origins.entry(origin.clone());
+        Arc::clone(entry.or_insert_with(|| {
+            Arc::new(OriginFile {
+                turn: Semaphore::new(1),
+                known: Mutex::default(),
+            })
+        }))
+    }
+}
+
+impl OriginFile {
+    /// The access where it is known and the file need not be asked for.
+    fn current(
+        &self,
+        token: &ProductToken,
+        reading: &Reading,
+        now: Timestamp,
+    ) -> Option<Consulted> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.as_mut()?;
+        if freshness(&known.fetched, reading, now) == Freshness::Ask {
+            return None;
+        }
+        if known.token != *token {
+            known.access = Arc::new(access(&known.fetched, token, reading, now));
+            known.token = token.clone();
+        }
+        Some(consulted(&known.fetched, Arc::clone(&known.access)))
+    }
+
+    fn know(
+        &self,
+        fetched: Fetched,
+        token: &ProductToken,
+        reading: &Reading,
+        now: Timestamp,
+    ) -> Consulted {
+        let access = Arc::new(access(&fetched, token, reading, now));
+        let said = consulted(&fetched, Arc::clone(&access));
+        let fetched = Arc::new(fetched);
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known {
+            fetched,
+            token: token.clone(),
+            access,
+        });
+        said
+    }
+}
+
+/// O3: a host that cannot be reached at all fails its URLs; one that answers 5xx or 429 defers them.
+fn consulted(fetched: &Fetched, access: Arc<Access>) -> Consulted {
+    let Access::Unreachable { retry_at, why } = &*access else {
+        return Consulted::Access(access);
+    };
+    match (fetched, transport_kind(*why)) {
+        (Fetched::Failing { .. }, Some(kind)) => Consulted::Failed(Error::new(
+            ErrorKind::Transport(kind),
+            format!("its robots.txt cannot be reached: {}", why.as_str()),
+        )),
+        _ => Consulted::Deferred(Bound {
+            not_before: *retry_at,
+            reason: Reason::RobotsUnreachable,
+        }),
+    }
+}
+
+impl Client {
+    /// What the robots.txt of `url`'s origin lets the crawler with this token do.
+    pub(crate) async fn consult(
+        &self,
+        url: &Url,
+        token: &ProductToken,
+        guard: Guard,
+    ) -> Result<Consulted, Error> {
+        let Some(origin) = Origin::of(url) else {
+            return Err(Error::new(ErrorKind::InvalidUrl, "not an http(s) URL"));
+        };
+        let entry = self.shared.robots.entry(&origin);
+        let reading = self.reading(url);
+        if let Some(known) = entry.current(token, &reading, self.now()) {
+            return Ok(known);
+        }
+        let Ok(_turn) = entry.turn.acquire().await else {
+            return Err(Error::new(
+                ErrorKind::Configuration,
+                "the robots cache is closed",
+            ));
+        };
+        if let Some(known) = entry.current(token, &reading, self.now()) {
+            return Ok(known);
+        }
+        let key = format!("{ROBOTS_PREFIX}{origin}");
+        let stored = self
+            .shared
+            .gate
+            .patiently(|| async { Ok(self.store().load(&key).await?) })
+            .await?;
+        let (version, before) = match stored {
+            // What cannot be read is no reason to stop: the file is asked for again.
+            Some(stored) => (
+                stored.version,
+                serde_json::from_slice::<Fetched>(&stored.value).ok(),
+            ),
+            None => (Version::ABSENT, None),
+        };
+        if let Some(stored) = &before
+            && freshness(stored, &reading, self.now()) != Freshness::Ask
+            // The client's lifetime is the copy's, in the preset that says so.
+            && !reading.lenient
+        {
+            return Ok(entry.know(stored.clone(), token, &reading, self.now()));
+        }
+        let validators = before.as_ref().and_then(Fetched::validators).cloned();
+        let answer = match self.fetch_robots(&origin, validators, guard).await? {
+            Ended::Answer(answer) => answer,
+            Ended::Stop(said) => return Ok(said),
+        };
+        let fetched = record(before, answer, &reading, self.now());
+        self.keep(&key, version, &fetched).await?;
+        let said = entry.know(fetched, token, &reading, self.now());
+        self.note_crawl_delay(url, &origin, &said).await?;
+        Ok(said)
+    }
+
+    fn reading(&self, url: &Url) -> Reading {
+        let policy = self
+            .shared
+            .policies
+            .scope_of(url)
+            .map(|scope| self.shared.policies.policy_of(&scope));
+        match policy.map(|policy| policy.preset) {
+            Some(Preset::HttpClient) => Reading::HTTP_CLIENT,
+            _ => Reading::COMPLIANT,
+        }
+    }
+
+    /// One fetch, redirects followed, each hop through the gate of its own scope; transport failures are
+    /// tried again as any request's.
+    async fn fetch_robots(
+        &self,
+        origin: &Origin,
+        validators: Option<Validators>,
+        guard: Guard,
+    ) -> Result<Ended, Error> {
+        let mut url = Url::parse(&origin.robots_url())
+            .map_err(|error| Error::new(ErrorKind::InvalidUrl, "no robots URL").caused_by(error))?;
+        let mut guard = guard;
+        let mut headers = self.shared.headers.clone();
+        if let Some(validators) = validators {
+            add_validators(&mut headers, &validators);
+        }
+        for redirects in 0.. {
+            let answered = match self.ask_for_robots(&url, &headers, guard).await? {
+                Ok(answered) => answered,
+                Err(ended) => return Ok(ended),
+            };
+            let status = answered.head.status;
+            guard = self.guard_after(guard, answered.public);
+            let next = answered
+                .head
+                .headers
+                .get(LOCATION)
+                .and_then(|location| url.join(location.to_str().ok()?).ok());
+            let next =
+                next.filter(|next| matches!(next.scheme(), "http" | "https") && next.has_host());
+            match next {
+                Some(_)
+                    if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+                        && redirects == REDIRECTS =>
+                {
+                    return Ok(Ended::Answer(Answer::TooManyRedirects));
+                }
+                Some(next) if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) => url = next,
+                _ => return Ok(Ended::Answer(read_answer(*answered).await)),
+            }
+        }
+        Ok(Ended::Answer(Answer::TooManyRedirects))
+    }
+
+    async fn ask_for_robots(
+        &self,
+        url: &Url,
+        headers: &HeaderMap,
+        guard: Guard,
+    ) -> Result<Result<Box<Answered>, Ended>, Error> {
+        let (scope, target) = self.address(url)?;
+        let host = self.shared.gate.hosts.host(&scope);
+        let mut attempt = 1;
+        loop {
+            let hop = Hop {
+                host: &host,
+                target: &target,
+                url,
+                method: &Method::GET,
+                headers,
+                body: &Bytes::new(),
+                guard,
+                kind: Kind::Robots,
+                attempt,
+                own: Bound::FREE,
+                profile: self.shared.policies.profile_of(url),
+            };
+            return Ok(Err(match self.exchange().run(&hop).await? {
+                Landing::Answered(answered) => return Ok(Ok(answered)),
+                Landing::Failed { .. }
+                    if attempt <= host.policy.max_retries && self.retries_robots(&scope) =>
+                {
+                    attempt += 1;
+                    continue;
+                }
+                Landing::Failed { error, .. } => {
+                    Ended::Answer(Answer::Failed(unreachable(failure(error.kind()))))
+                }
+                Landing::Deferred(bound) => Ended::Stop(Consulted::Deferred(bound)),
+                Landing::Declined(decline) => Ended::Stop(Consulted::Declined(decline)),
+                Landing::Refused(error) => Ended::Stop(Consulted::Failed(error.into())),
+            }));
+        }
+    }
+
+    /// The lenient reading takes any failure for a yes, so that trying again would only cost time.
+    fn retries_robots(&self, scope: &Scope) -> bool {
+        self.shared.policies.policy_of(scope).preset != Preset::HttpClient
+    }
+
+    async fn keep(&self, key: &str, version: Version, fetched: &Fetched) -> Result<(), Error> {
+        let value = serde_json::to_vec(fetched).map_err(|error| {
+            Error::new(ErrorKind::Configuration, "a robots.txt cannot be stored").caused_by(error)
+        })?;
+        let swap = || async {
+            Ok(self
+                .store()
+                .compare_and_swap(key, version, value.clone())
+                .await?)
+        };
+        // Another worker that stored one meanwhile asked for the same file: either copy will do.
+        let (Swap::Stored(_) | Swap::Conflict(_)) = self.shared.gate.patiently(swap).await?;
+        Ok(())
+    }
+
+    /// The Crawl-delay becomes part of the scope's state, for all workers and for the next run.
+    async fn note_crawl_delay(
+        &self,
+        url: &Url,
+        origin: &Origin,
+        said: &Consulted,
+    ) -> Result<(), Error> {
+        let (scope, _) = self.address(url)?;
+        let host = self.shared.gate.hosts.host(&scope);
+        let (delay, label) = match said {
+            Consulted::Access(access) => match &**access {
+                Access::Rules { robots, .. } => (robots.delay(self.now()), "rules"),
+                Access::Allowed(_) => (None, "allowed"),
+                Access::Forbidden(_) => (None, "forbidden"),
+                Access::Unreachable { .. } => (None, "unreachable"),
+            },
+            _ => (None, "unreachable"),
+        };
+        let note = |state: &curtsy_core::HostState| {
+            let mut next = state.clone();
+            next.note_crawl_delay(origin, delay).then_some((next, ()))
+        };
+        self.shared
+            .gate
+            .patiently(|| self.shared.gate.hosts.update(&host, note))
+            .await?;
+        let subject = Subject {
+            scope: &scope,
+            url,
+            kind: Kind::Robots,
+            attempt: 1,
+            polite: host.policy.polite,
+        };
+        let event = Event::RobotsRead {
+            origin: origin.to_string(),
+            access: label.to_owned(),
+            crawl_delay_ms: delay.map(|delay| delay.as_secs_f64() * 1000.0),
+        };
+        self.shared.audit.record([Entry::of(&subject, event)])
+    }
+}
+
+async fn read_answer(answered: Answered) -> Answer {
+    let status = answered.head.status.as_u16();
+    let text = |name| {
+        answered
+            .head
+            .headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok())
+            .map(str::to_owned)
+    };
+    let validators = Validators {
+        etag: text(ETAG),
+        last_modified: text(LAST_MODIFIED),
+    };
+    let (mut body, mut rest) = (Vec::new(), answered.head.body);
+    // A little more than is read, so that it shows that there was more.
+    while body.len() <= MAX_BODY {
+        match rest.chunk().await {
+            Ok(Some(piece)) => body.extend_from_slice(&piece),
+            Ok(None) => break,
+            Err(_) => return Answer::Failed(Unreachable::BrokenBody),
+        }
+    }
+    Answer::Response {
+        status,
+        body,
+        validators,
+    }
+}
+
+fn add_validators(headers: &mut HeaderMap, validators: &Validators) {
+    for (name, value) in [
+        (IF_NONE_MATCH, &validators.etag),
+        (IF_MODIFIED_SINCE, &validators.last_modified),
+    ] {
+        if let Some(value) = value
+            .as_deref()
+            .and_then(|value| HeaderValue::from_str(value).ok())
+        {
+            headers.insert(name, value);
+        }
+    }
+}
+
+fn unreachable(failure: Failure) -> Unreachable {
+    match failure {
+        Failure::Dns => Unreachable::Dns,
+        Failure::Refused => Unreachable::Refused,
+        Failure::Reset => Unreachable::Reset,
+        Failure::Timeout => Unreachable::Timeout,
+        Failure::Tls => Unreachable::Tls,
+        Failure::Protocol => Unreachable::Protocol,
+    }
+}
+
+/// The transport's word for why a host cannot be reached; `None` where it answered.
+fn transport_kind(why: Unreachable) -> Option<crate::transport::TransportErrorKind> {
+    use crate::transport::{Phase, TransportErrorKind as Kind};
+
+    Some(match why {
+        Unreachable::Dns => Kind::Dns,
+        Unreachable::Refused => Kind::Refused,
+        Unreachable::Reset => Kind::Reset,
+        Unreachable::Timeout => Kind::Timeout(Phase::Head),
+        Unreachable::Tls => Kind::Tls,
+        Unreachable::Protocol => Kind::Protocol,
+        _ => return None,
+    })
+}

@@ -1,0 +1,118 @@
+//! Many files made durable together.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// From so many files on, one sync of the file system is cheaper than one of each file.
+#[cfg(target_os = "linux")]
+const MANY: usize = 8;
+
+/// A whole body under its temporary name.
+pub(super) struct Body {
+    pub(super) file: File,
+    pub(super) from: PathBuf,
+    pub(super) to: PathBuf,
+}
+
+/// Syncs the bodies, puts them in place and syncs that too. What the name of a single one does not
+/// permit is that one's own error; everything else fails the group.
+pub(super) fn place(dir: &Path, bodies: &[&Body]) -> io::Result<Vec<Option<io::Error>>> {
+    if bodies.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !sync_all_at_once(dir, bodies.len())? {
+        bodies.iter().try_for_each(|body| body.file.sync_data())?;
+    }
+    let mut directories = BTreeSet::new();
+    let mut refused = Vec::with_capacity(bodies.len());
+    for body in bodies {
+        match put(body, dir, &mut directories) {
+            Err(error) if is_own_fault(&error) => {
+                fs::remove_file(&body.from)?;
+                refused.push(Some(error));
+            }
+            other => {
+                other?;
+                refused.push(None);
+            }
+        }
+    }
+    if !sync_all_at_once(dir, bodies.len())? {
+        directories
+            .iter()
+            .try_for_each(|directory| sync_directory(directory))?;
+    }
+    Ok(refused)
+}
+
+/// Ends a last line that a crash tore, so that the next one begins on its own.
+pub(super) fn close_torn_line(file: &mut File) -> io::Result<()> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(());
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    if last != *b"\n" {
+        file.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+fn put(body: &Body, dir: &Path, directories: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+    // The directory of the job itself is not made anew: who deleted it wants no files in it.
+    if let Some(parent) = body.to.parent() {
+        if !dir.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "the directory is gone",
+            ));
+        }
+        fs::create_dir_all(parent)?;
+        directories.extend(
+            parent
+                .ancestors()
+                .take_while(|above| above.starts_with(dir))
+                .map(Path::to_owned),
+        );
+    }
+    fs::rename(&body.from, &body.to)
+}
+
+/// Whether the name alone is to blame, and other files can still be written.
+fn is_own_fault(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotADirectory
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::AlreadyExists
+            | io::ErrorKind::DirectoryNotEmpty
+            | io::ErrorKind::InvalidFilename
+    )
+}
+
+#[cfg(target_os = "linux")]
+fn sync_all_at_once(dir: &Path, files: usize) -> io::Result<bool> {
+    if files < MANY {
+        return Ok(false);
+    }
+    rustix::fs::syncfs(File::open(dir)?)?;
+    Ok(true)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_all_at_once(_dir: &Path, _files: usize) -> io::Result<bool> {
+    Ok(false)
+}
+
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_directory: &Path) -> io::Result<()> {
+    Ok(())
+}

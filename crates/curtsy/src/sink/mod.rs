@@ -1,0 +1,142 @@
+//! Bodies to disk: under a temporary name first, in place only when whole and durable.
+//!
+//! One thread writes, hashes and syncs. What has ended is committed in groups: all bodies of a group are
+//! synced, then put in place, then told in the manifest, and only then handed on to be recorded as done.
+//! So a small file does not cost a sync of its own, and nothing is recorded that is not on the disk.
+
+mod group;
+mod name;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use curtsy_store::Settlement;
+use tokio::sync::mpsc;
+
+pub(crate) use name::{is_inside, path_of};
+
+use crate::error::{Error, ErrorKind};
+use crate::job::manifest::Line;
+
+/// Commands under way to the writer: a slow disk slows the bodies and not the memory.
+const QUEUE: usize = 256;
+
+/// The way to the writer's thread. Cheap to clone; the thread ends when all clones are gone.
+#[derive(Clone, Debug)]
+pub(crate) struct Sink {
+    commands: mpsc::Sender<Command>,
+    next: Arc<AtomicU64>,
+}
+
+/// A body that is being written; dropped, it is thrown away.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    id: u64,
+    sink: Sink,
+    ended: bool,
+}
+
+/// What has ended, to be committed.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Its line; of a stored body, without what the writer knows: bytes and hash.
+    pub(crate) line: Line,
+    pub(crate) id: curtsy_store::UrlId,
+    /// When it is due again, of a deferred one.
+    pub(crate) not_before: Option<curtsy_core::Timestamp>,
+}
+
+enum Command {
+    Write {
+        id: u64,
+        piece: Bytes,
+    },
+    Abort {
+        id: u64,
+    },
+    End {
+        body: Option<(u64, PathBuf)>,
+        ended: Box<Ended>,
+    },
+}
+
+/// What the writer hands on: a group that is durable, or why there will be no more.
+pub(crate) type Groups = mpsc::Receiver<Result<Vec<(Settlement, Line)>, Error>>;
+
+impl Sink {
+    /// Starts the writer for the job directory `dir`, with temporary files in `temporary`.
+    pub(crate) fn start(
+        dir: &Path,
+        temporary: &Path,
+        manifest: &Path,
+    ) -> Result<(Self, Groups), Error> {
+        let (commands, receiver) = mpsc::channel(QUEUE);
+        // One group waits while the next is made.
+        let (groups, committed) = mpsc::channel(1);
+        let writer = writer::Writer::new(dir, temporary, manifest)?;
+        std::thread::Builder::new()
+            .name("curtsy-sink".to_owned())
+            .spawn(move || writer.run(receiver, &groups))
+            .map_err(|error| Error::output("the writer's thread cannot start", error))?;
+        let sink = Self {
+            commands,
+            next: Arc::default(),
+        };
+        Ok((sink, committed))
+    }
+
+    /// Begins a body.
+    pub(crate) fn begin(&self) -> Writing {
+        Writing {
+            id: self.next.fetch_add(1, Ordering::Relaxed),
+            sink: self.clone(),
+            ended: false,
+        }
+    }
+
+    /// Commits what has ended without a body.
+    pub(crate) async fn end(&self, ended: Ended) -> Result<(), Error> {
+        self.send(Command::End {
+            body: None,
+            ended: Box::new(ended),
+        })
+        .await
+    }
+
+    async fn send(&self, command: Command) -> Result<(), Error> {
+        self.commands
+            .send(command)
+            .await
+            .map_err(|_| Error::new(ErrorKind::Output, "the writer has stopped"))
+    }
+}
+
+impl Writing {
+    /// Appends a piece.
+    pub(crate) async fn write(&self, piece: Bytes) -> Result<(), Error> {
+        self.sink.send(Command::Write { id: self.id, piece }).await
+    }
+
+    /// The body is whole: it goes to `path` (relative to the job's directory) with the next group.
+    pub(crate) async fn end(mut self, path: PathBuf, ended: Ended) -> Result<(), Error> {
+        self.ended = true;
+        self.sink
+            .send(Command::End {
+                body: Some((self.id, path)),
+                ended: Box::new(ended),
+            })
+            .await
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        if !self.ended {
+            // Where the queue is full the file stays, and is swept away when the job is next opened.
+            let _ = self.sink.commands.try_send(Command::Abort { id: self.id });
+        }
+    }
+}
