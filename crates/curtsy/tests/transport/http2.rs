@@ -207,6 +207,7 @@ async fn an_idle_connection_is_closed_and_one_in_use_is_kept() {
         .unwrap();
     let url = https("secure.test", &server);
     let slow = url.join("/slow").unwrap();
+    fetch(&transport, &url).await.unwrap();
     let under_way = fetch(&transport, &slow);
     let joined = async {
         tokio::time::sleep(Duration::from_millis(90)).await;
