@@ -10,7 +10,8 @@ use super::dialect::{self, Role};
 use super::json;
 use super::ledger::Ledger;
 use super::name::Profile;
-use super::value::{self, Count, Scale};
+use super::number::Count;
+use super::value::{self, Scale};
 
 /// The most of a body that is looked at.
 const MAX_BODY: usize = 64 * 1024;
@@ -100,7 +101,7 @@ impl Hints {
             }
         });
         if let (limit, Some(remaining)) = daily
-            && let Some(entry) = ledger.entry("body", "daily")
+            && let Ok(entry) = ledger.entry("body", "daily")
         {
             if let Some(Count::Of(limit)) = limit {
                 entry.limit_to(limit);

@@ -7,11 +7,13 @@
 mod body;
 mod clock;
 mod dialect;
+mod duration;
 mod http_date;
 mod json;
 mod ledger;
 mod name;
 mod notation;
+mod number;
 mod rate_limit;
 mod settle;
 mod value;

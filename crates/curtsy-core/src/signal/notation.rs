@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::LONGEST_WAIT;
 use super::json::{self, Scalar};
-use super::value::{self, Decimal, Scale};
+use super::number::{Decimal, trim};
+use super::value::{self, Scale};
 
 /// The most members that are read of one value.
 const MAX_MEMBERS: usize = 32;
@@ -17,11 +19,10 @@ pub(super) struct Usage<'h> {
 }
 
 /// Shopify's `32/40` and Salesforce's `api-usage=18/5000; per-app-api-usage=17/250(appName=x)`.
-pub(super) fn usages(text: &str) -> Vec<Usage<'_>> {
+pub(super) fn usages(text: &str) -> impl Iterator<Item = Usage<'_>> {
     text.split([',', ';'])
         .take(MAX_MEMBERS)
         .filter_map(read_usage)
-        .collect()
 }
 
 fn read_usage(member: &str) -> Option<Usage<'_>> {
@@ -40,22 +41,19 @@ fn read_usage(member: &str) -> Option<Usage<'_>> {
 
 /// Riot's `20:1,100:120`: a count and the window's seconds, in any order, perhaps with a comma at the
 /// end.
-pub(super) fn per_seconds(text: &str) -> Vec<(u64, u64)> {
-    text.split(',')
-        .take(MAX_MEMBERS)
-        .filter_map(|member| {
-            let (count, seconds) = member.split_once(':')?;
-            Some((
-                whole(count)?,
-                whole(seconds).filter(|seconds| *seconds > 0)?,
-            ))
-        })
-        .collect()
+pub(super) fn per_seconds(text: &str) -> impl Iterator<Item = (u64, u64)> {
+    text.split(',').take(MAX_MEMBERS).filter_map(|member| {
+        let (count, seconds) = member.split_once(':')?;
+        Some((
+            whole(count)?,
+            whole(seconds).filter(|seconds| *seconds > 0)?,
+        ))
+    })
 }
 
 /// Two counts joined by a comma, as Strava prints them.
 pub(super) fn pair(text: &str) -> Option<(u64, u64)> {
-    let (one, other) = value::trim(text).split_once(',')?;
+    let (one, other) = trim(text).split_once(',')?;
     Some((whole(one)?, whole(other)?))
 }
 
@@ -82,7 +80,7 @@ pub(super) fn named_counts(text: &str) -> impl Iterator<Item = (&str, u64, Optio
 
 /// `20r/s`, `300r/m`: a rate as nginx writes it, as a count and a window.
 pub(super) fn nginx_rate(text: &str) -> Option<(u64, Duration)> {
-    let (count, per) = value::trim(text).split_once("r/")?;
+    let (count, per) = trim(text).split_once("r/")?;
     let window = match per {
         "s" => Duration::from_secs(1),
         "m" => Duration::from_secs(60),
@@ -120,14 +118,11 @@ pub(super) fn percent_usage(text: &str) -> PercentUsage<'_> {
             return;
         };
         if key.contains("regain_access") {
-            let minutes = u64::try_from(number.whole).unwrap_or(u64::MAX);
-            let regain = Duration::from_secs(minutes.saturating_mul(60));
-            usage.regain = usage.regain.max((minutes > 0).then_some(regain));
+            let regain = Duration::from_secs(number.whole.saturating_mul(60));
+            usage.regain = usage.regain.max((number.whole > 0).then_some(regain));
         } else if is_percentage(key) && usage.used.len() < MAX_MEMBERS {
-            let used = u64::try_from(number.whole).unwrap_or(u64::MAX);
-            usage
-                .used
-                .push((key, used.saturating_add(u64::from(number.nanos > 0))));
+            let used = number.whole.saturating_add(u64::from(number.nanos > 0));
+            usage.used.push((key, used));
         }
     });
     usage
@@ -141,7 +136,7 @@ fn is_percentage(key: &str) -> bool {
 }
 
 fn whole(text: &str) -> Option<u64> {
-    u64::try_from(Decimal::read(text.trim_ascii())?.whole).ok()
+    Decimal::read(text.trim_ascii())?.count()
 }
 
 /// `…30Min` ends with a window of 30 minutes.
@@ -150,7 +145,7 @@ fn window_in_name(name: &str) -> Option<Duration> {
         if let Some(rest) = name.strip_suffix(word) {
             let digits = rest.bytes().rev().take_while(u8::is_ascii_digit).count();
             let count = whole(&rest[rest.len() - digits..]).filter(|count| *count > 0)?;
-            return Some(Duration::from_secs(count.saturating_mul(seconds)));
+            return Some(Duration::from_secs(count.saturating_mul(seconds)).min(LONGEST_WAIT));
         }
     }
     None

@@ -1,22 +1,21 @@
-//! Telling values apart: is it a delay, an instant, a duration, a count, a list?
+//! Telling values apart: is it a delay, an instant, a duration, a list?
 //!
-//! The whole value must match, with ASCII digits only; what matches nothing is unusable and never
-//! zero. Milliseconds are never guessed from the size of a number: only the field name or a host
-//! profile says so.
+//! The whole value must match; what matches nothing is unusable and never zero. Milliseconds are never
+//! guessed from the size of a number, since honest servers send large numbers of seconds: only the
+//! field's name or a host profile says so.
 
 use std::time::Duration;
 
 use super::clock::{Clock, Instant};
-use super::{LONGEST_WAIT, Reset, http_date};
+use super::number::{Count, Decimal, trim};
+use super::{LONGEST_WAIT, Reset, duration, http_date};
 
-/// Counts from 2^53 up are not counts but wrapped negatives.
-const WRAPPED: u128 = 1 << 53;
-/// A number from here up is no delay (of 30 years and more) but an instant, in the unit that its
-/// size tells: seconds, milliseconds, microseconds, nanoseconds.
-const EPOCH_SECONDS: u128 = 1_000_000_000;
-const EPOCH_MILLIS: u128 = 100_000_000_000;
-const EPOCH_MICROS: u128 = 100_000_000_000_000;
-const EPOCH_NANOS: u128 = 100_000_000_000_000_000;
+/// A number from here up is no delay (of 30 years and more) but an instant, in the unit that its size
+/// tells: seconds, milliseconds, microseconds, nanoseconds.
+const EPOCH_SECONDS: u64 = 1_000_000_000;
+const EPOCH_MILLIS: u64 = 100_000_000_000;
+const EPOCH_MICROS: u64 = 100_000_000_000_000;
+const EPOCH_NANOS: u64 = 100_000_000_000_000_000;
 
 /// What a plain number in a time field counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,43 +28,10 @@ pub(super) enum Scale {
     Millis,
 }
 
-/// A plain decimal number: digits, perhaps a point and more digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Decimal {
-    /// The digits before the point; saturated.
-    pub(super) whole: u128,
-    /// Billionths after the point, rounded up.
-    pub(super) nanos: u32,
-    /// Whether there was a point.
-    pub(super) has_fraction: bool,
-}
-
-/// What is left, as printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Count {
-    /// A usable number, fractions cut off.
-    Of(u64),
-    /// Exactly -1: overdrawn, or a sentinel for "unknown".
-    MinusOne,
-    /// Any other negative number.
-    Negative,
-    /// 2^53 and more: a wrapped negative.
-    Wrapped,
-}
-
-/// Blanks and one pair of double quotes do not belong to a value.
-pub(super) fn trim(text: &str) -> &str {
-    let text = text.trim_ascii();
-    text.strip_prefix('"')
-        .and_then(|inner| inner.strip_suffix('"'))
-        .map_or(text, str::trim_ascii)
-}
-
-/// The wait that a value instructs, measured by `clock`. Of a list the longest.
+/// The wait that a value instructs, measured by `clock`; at most [`LONGEST_WAIT`]. Of a list the longest.
 pub(super) fn wait(text: &str, scale: Scale, clock: Clock) -> Option<Duration> {
-    let text = trim(text);
     let one = |text: &str| {
-        let seconds = match Said::read(text, scale, clock) {
+        let wait = match Said::read(text, scale, clock) {
             // Out of reach as an instant, it stays the delay that the standard says it is.
             Some(Said::Epoch { instant, literal }) => {
                 clock.reset_at(instant).map_or(literal, |reset| reset.after)
@@ -74,14 +40,15 @@ pub(super) fn wait(text: &str, scale: Scale, clock: Clock) -> Option<Duration> {
             Some(Said::At(instant)) => clock.wait_until(instant)?,
             None => leading_seconds(text)?,
         };
-        Some(seconds.min(LONGEST_WAIT))
+        Some(wait.min(LONGEST_WAIT))
     };
-    one(text).or_else(|| members(text)?.filter_map(|member| one(trim(member))).max())
+    let text = trim(text);
+    one(text).or_else(|| members(text)?.filter_map(one).max())
 }
 
-/// The time until a quota is full again, measured by `clock`. Of a list the longest.
+/// The time until a quota is full again, measured by `clock`; at most [`LONGEST_WAIT`]. Of a list the
+/// longest.
 pub(super) fn reset(text: &str, scale: Scale, clock: Clock) -> Option<Reset> {
-    let text = trim(text);
     let one = |text: &str| match Said::read(text, scale, clock)? {
         Said::Delay {
             after,
@@ -93,82 +60,60 @@ pub(super) fn reset(text: &str, scale: Scale, clock: Clock) -> Option<Reset> {
         }),
         Said::At(instant) | Said::Epoch { instant, .. } => clock.reset_at(instant),
     };
+    let text = trim(text);
     one(text).or_else(|| {
         members(text)?
-            .filter_map(|member| one(trim(member)))
+            .filter_map(one)
             .max_by_key(|reset| reset.after)
     })
 }
 
-/// The length of a window: a plain number of seconds (or milliseconds), or a duration. Never zero.
+/// The length of a window: a number of seconds (or milliseconds), or a duration. Never zero, at most
+/// [`LONGEST_WAIT`]. By [`Scale::Told`] a number in whole thousands up to a minute is in milliseconds
+/// (PDND's `1000`), any other in seconds (Mapbox' `60`).
 pub(super) fn window(text: &str, scale: Scale) -> Option<Duration> {
     let text = trim(text);
     let length = match Decimal::read(text) {
+        Some(number) if scale == Scale::Told && number.is_in_thousands() => number.millis(),
         Some(number) if scale == Scale::Millis => number.millis(),
         Some(number) => number.seconds(),
-        None => duration(text)?.0,
+        None => duration::parse(text)?.0,
     };
     (!length.is_zero()).then(|| length.min(LONGEST_WAIT))
 }
 
-/// The length that a word of a name tells, such as `10s` or `1h`; a bare number tells none.
-pub(super) fn window_word(word: &str) -> Option<Duration> {
-    let (length, _) = duration(word)?;
-    (!length.is_zero()).then_some(length)
-}
-
-/// A count of what is left: of a list the smallest.
+/// A count of what is left or used. Of a list the smallest.
 pub(super) fn count(text: &str) -> Option<Count> {
     let text = trim(text);
-    let one = |text: &str| {
-        if let Some(number) = text.strip_prefix('-') {
-            return match Decimal::read(number)? {
-                Decimal {
-                    whole: 0, nanos: 0, ..
-                } => Some(Count::Of(0)),
-                Decimal {
-                    whole: 1, nanos: 0, ..
-                } => Some(Count::MinusOne),
-                _ => Some(Count::Negative),
-            };
-        }
-        let number = Decimal::read(text)?.whole;
-        Some(match u64::try_from(number) {
-            Ok(count) if number < WRAPPED => Count::Of(count),
-            _ => Count::Wrapped,
-        })
-    };
-    one(text).or_else(|| {
+    Count::read(text).or_else(|| {
         members(text)?
-            .filter_map(|member| one(trim(member)))
+            .filter_map(Count::read)
             .min_by_key(|count| count.order())
     })
 }
 
 /// The members of a comma-joined list, a date's own comma kept. A member with a leading zero means
 /// that the commas separate thousands, which is no list.
-pub(super) fn members(text: &str) -> Option<impl Iterator<Item = &str>> {
-    let has_leading_zero = |member: &str| {
+fn members(text: &str) -> Option<impl Iterator<Item = &str>> {
+    let is_group_of_digits = |member: &str| {
         let member = member.trim_ascii();
         member.len() > 1 && member.starts_with('0') && member.bytes().all(|b| b.is_ascii_digit())
     };
-    if !text.contains(',') || text.split(',').any(has_leading_zero) {
+    if !text.contains(',') || text.split(',').any(is_group_of_digits) {
         return None;
     }
     let mut rest = Some(text);
     Some(std::iter::from_fn(move || {
         let list = rest?;
-        let comma = list.find(',').map(|first| {
-            if http_date::is_weekday(list[..first].trim_ascii()) {
-                let next = list[first + 1..].find(',');
-                next.map_or(list.len(), |next| first + 1 + next)
-            } else {
-                first
-            }
-        });
-        let end = comma.unwrap_or(list.len());
+        let end = match list.find(',') {
+            Some(comma) if http_date::is_weekday(list[..comma].trim_ascii()) => list[comma + 1..]
+                .find(',')
+                .map_or(list.len(), |next| comma + 1 + next),
+            Some(comma) => comma,
+            None => list.len(),
+        };
         rest = list.get(end + 1..);
-        Some(&list[..end])
+        Some(trim(&list[..end]))
     }))
 }
 
@@ -189,9 +134,9 @@ enum Said {
 impl Said {
     fn read(text: &str, scale: Scale, clock: Clock) -> Option<Self> {
         if let Some(number) = Decimal::read(text) {
-            return Some(number.said(scale));
+            return Some(Self::of_number(number, scale));
         }
-        if let Some((after, whole_seconds)) = duration(text) {
+        if let Some((after, whole_seconds)) = duration::parse(text) {
             return Some(Self::Delay {
                 after,
                 whole_seconds,
@@ -199,74 +144,49 @@ impl Said {
         }
         http_date::parse(text, clock.now()).map(Self::At)
     }
-}
 
-impl Decimal {
-    pub(super) fn read(text: &str) -> Option<Self> {
-        let (whole, fraction) = match text.split_once('.') {
-            Some((whole, fraction)) => (whole, Some(fraction)),
-            None => (text, None),
-        };
-        let is_number =
-            |digits: &str| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        if !is_number(whole) || !fraction.is_none_or(is_number) {
-            return None;
-        }
-        Some(Self {
-            whole: whole.bytes().fold(0, |sum: u128, digit| {
-                sum.saturating_mul(10)
-                    .saturating_add(u128::from(digit - b'0'))
-            }),
-            nanos: fraction.map_or(0, nanos_of_fraction),
-            has_fraction: fraction.is_some(),
-        })
-    }
-
-    /// As an approximate number.
-    pub(super) fn as_f64(self) -> f64 {
-        self.whole as f64 + f64::from(self.nanos) / 1e9
-    }
-
-    fn seconds(self) -> Duration {
-        match u64::try_from(self.whole) {
-            Ok(seconds) if seconds < LONGEST_WAIT.as_secs() => {
-                Duration::new(seconds, 0) + Duration::from_nanos(u64::from(self.nanos))
-            }
-            _ => LONGEST_WAIT,
-        }
-    }
-
-    fn millis(self) -> Duration {
-        let fraction = Duration::from_nanos(u64::from(self.nanos.div_ceil(1_000)));
-        u64::try_from(self.whole).map_or(LONGEST_WAIT, |millis| {
-            Duration::from_millis(millis).saturating_add(fraction)
-        })
-    }
-
-    fn said(self, scale: Scale) -> Said {
+    fn of_number(number: Decimal, scale: Scale) -> Self {
         let literal = match scale {
-            Scale::Millis => self.millis(),
-            Scale::Told | Scale::Seconds => self.seconds(),
+            Scale::Millis => number.millis(),
+            Scale::Told | Scale::Seconds => number.seconds(),
         };
-        match self.epoch_micros() {
-            Some(micros) if scale == Scale::Told || literal >= LONGEST_WAIT => Said::Epoch {
+        match number.epoch_micros() {
+            Some(micros) if scale != Scale::Millis || number.whole >= EPOCH_MILLIS => Self::Epoch {
                 instant: Instant {
                     micros,
-                    whole_seconds: self.whole < EPOCH_MILLIS && !self.has_fraction,
+                    whole_seconds: number.whole < EPOCH_MILLIS && !number.has_fraction,
                     zoned: true,
                 },
                 literal,
             },
-            _ => Said::Delay {
+            _ => Self::Delay {
                 after: literal,
-                whole_seconds: scale != Scale::Millis && !self.has_fraction,
+                whole_seconds: scale != Scale::Millis && !number.has_fraction,
             },
         }
+    }
+}
+
+impl Decimal {
+    fn seconds(self) -> Duration {
+        if self.whole >= LONGEST_WAIT.as_secs() {
+            return LONGEST_WAIT;
+        }
+        Duration::from_secs(self.whole) + Duration::from_nanos(u64::from(self.nanos))
+    }
+
+    fn millis(self) -> Duration {
+        let fraction = Duration::from_nanos(u64::from(self.nanos.div_ceil(1_000)));
+        Duration::from_millis(self.whole).saturating_add(fraction)
+    }
+
+    fn is_in_thousands(self) -> bool {
+        !self.has_fraction && self.whole.is_multiple_of(1_000) && self.whole <= 60_000
     }
 
     /// As an epoch in the unit that its size tells; `None` for what is small enough to be a delay.
     fn epoch_micros(self) -> Option<i64> {
-        let (whole, nanos) = (self.whole, u128::from(self.nanos));
+        let (whole, nanos) = (self.whole, u64::from(self.nanos));
         let micros = match whole {
             EPOCH_SECONDS..EPOCH_MILLIS => whole * 1_000_000 + nanos.div_ceil(1_000),
             EPOCH_MILLIS..EPOCH_MICROS => whole * 1_000 + nanos.div_ceil(1_000_000),
@@ -278,85 +198,10 @@ impl Decimal {
     }
 }
 
-impl Count {
-    /// The order of what is left.
-    pub(super) fn order(self) -> u64 {
-        match self {
-            Self::Negative | Self::MinusOne => 0,
-            Self::Of(count) => count,
-            Self::Wrapped => u64::MAX,
-        }
-    }
-}
-
-/// A duration in the manner of Go (`1h2m3.5s`, `547ms`, also `1d2h`) or of ISO 8601 (`PT1M30S`), and
-/// whether it is printed in whole seconds.
-pub(super) fn duration(text: &str) -> Option<(Duration, bool)> {
-    let (mut rest, iso) = match text.strip_prefix(['P', 'p']) {
-        Some(rest) => (rest, true),
-        None => (text, false),
-    };
-    let mut total: u128 = 0;
-    let mut whole_seconds = true;
-    let mut in_time = !iso;
-    let mut parts = 0;
-    while !rest.is_empty() {
-        if iso
-            && !in_time
-            && let Some(time) = rest.strip_prefix(['T', 't'])
-        {
-            (rest, in_time) = (time, true);
-            continue;
-        }
-        let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-        let number = Decimal::read(&rest[..end])?;
-        rest = &rest[end..];
-        let (unit, nanos) = DURATION_UNITS.iter().find(|(unit, _)| {
-            rest.get(..unit.len()).is_some_and(|head| {
-                if iso {
-                    head.eq_ignore_ascii_case(unit)
-                } else {
-                    head == *unit
-                }
-            })
-        })?;
-        // In ISO 8601 an M before the T is months, whose length is anyone's guess.
-        if iso && (unit.len() > 1 || in_time == matches!(*unit, "w" | "d")) {
-            return None;
-        }
-        whole_seconds &= !number.has_fraction && *nanos >= 1_000_000_000;
-        let fraction = u128::from(number.nanos) * nanos / 1_000_000_000;
-        total = total
-            .saturating_add(number.whole.saturating_mul(*nanos))
-            .saturating_add(fraction);
-        rest = &rest[unit.len()..];
-        parts += 1;
-    }
-    if parts == 0 {
-        return None;
-    }
-    let length = u64::try_from(total).map_or(LONGEST_WAIT, Duration::from_nanos);
-    Some((length.min(LONGEST_WAIT), whole_seconds))
-}
-
-/// Longer unit words before those that they begin with.
-const DURATION_UNITS: [(&str, u128); 9] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("µs", 1_000),
-    ("μs", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("m", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-    ("d", 86_400_000_000_000),
-];
-
 /// A number of seconds with a tail that is known to say nothing else: `60 seconds`, a comment in
-/// brackets, parameters (SIP's grammar). Ignoring the value would be the faster choice.
+/// brackets, parameters (SIP's grammar). To ignore the value would be the faster choice.
 fn leading_seconds(text: &str) -> Option<Duration> {
-    let end = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, tail) = text.split_at(end);
+    let (number, tail) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
     let tail = tail.trim_ascii();
     let is_known = tail.starts_with(';')
         || (tail.starts_with('(') && tail.ends_with(')'))
@@ -366,11 +211,98 @@ fn leading_seconds(text: &str) -> Option<Duration> {
     is_known.then(|| Decimal::read(number).map(Decimal::seconds))?
 }
 
-fn nanos_of_fraction(digits: &str) -> u32 {
-    let nanos = digits
-        .bytes()
-        .chain(std::iter::repeat(b'0'))
-        .take(9)
-        .fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0'));
-    nanos + u32::from(digits.bytes().skip(9).any(|digit| digit != b'0'))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Timestamp;
+
+    fn clock() -> Clock {
+        Clock::new(Timestamp::from_secs(1_796_048_940), None)
+    }
+
+    #[test]
+    fn a_wait_is_told_by_its_value() {
+        for (text, expected) in [
+            ("120", Some(120.0)),
+            ("\"120\"", Some(120.0)),
+            ("2.5", Some(2.5)),
+            ("331775", Some(331_775.0)),
+            ("1796049000", Some(60.0)),
+            ("1796049000000", Some(60.0)),
+            ("1796048820", Some(0.0)),
+            ("1600000000", Some(1_600_000_000.0)),
+            ("99999999999", Some(2_147_483_648.0)),
+            ("1500ms", Some(1.5)),
+            ("Mon, 30 Nov 2026 14:30:00 GMT", Some(60.0)),
+            ("Mon, 30 Nov 2026 14:30:00 GMT, 5", Some(60.0)),
+            ("5, Mon, 30 Nov 2026 14:30:00 GMT", Some(60.0)),
+            ("60, 120", Some(120.0)),
+            ("60 seconds", Some(60.0)),
+            ("120 (maintenance)", Some(120.0)),
+            ("18000;duration=3600", Some(18_000.0)),
+            ("120junk", None),
+            ("5,000", None),
+            ("-1", None),
+            ("None", None),
+            ("", None),
+        ] {
+            let wait = wait(text, Scale::Told, clock()).map(|wait| wait.as_secs_f64());
+            assert_eq!(wait, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_field_beats_the_size_of_its_value() {
+        for (text, scale, expected) in [
+            ("20649", Scale::Millis, 20.649),
+            ("0.5", Scale::Millis, 0.000_5),
+            ("1796049000000", Scale::Millis, 60.0),
+            ("64.57", Scale::Seconds, 64.57),
+            ("1796049000", Scale::Seconds, 60.0),
+        ] {
+            let reset = reset(text, scale, clock()).map(|reset| reset.after.as_secs_f64());
+            assert_eq!(reset, Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_printed_to_the_second_says_so() {
+        for (text, whole) in [
+            ("30", true),
+            ("1796049000", true),
+            ("2026-11-30T14:30:00Z", true),
+            ("1m30s", true),
+            ("30.0", false),
+            ("1796049000000", false),
+            ("2026-11-30T14:30:00.0Z", false),
+            ("1m30.5s", false),
+        ] {
+            let reset = reset(text, Scale::Told, clock());
+            assert_eq!(
+                reset.map(|reset| reset.whole_seconds),
+                Some(whole),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_window_is_never_zero() {
+        for (text, expected) in [
+            ("60", Some(60)),
+            ("1000", Some(1)),
+            ("3600", Some(3_600)),
+            ("2592000", Some(2_592_000)),
+            ("1s", Some(1)),
+            ("0", None),
+            ("0s", None),
+            ("-1", None),
+        ] {
+            assert_eq!(
+                window(text, Scale::Told),
+                expected.map(Duration::from_secs),
+                "{text}"
+            );
+        }
+    }
 }

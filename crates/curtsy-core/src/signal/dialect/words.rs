@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use super::super::duration;
 use super::super::name::Unit;
-use super::super::value;
 use super::super::value::Scale::{Millis, Seconds, Told};
 use super::Field;
 use super::Role::{self, *};
@@ -43,10 +43,12 @@ const ROLES: &[(&str, Role)] = &[
     ("used", Used),
     ("max", Limit),
     ("total", Limit),
-    ("interval", Window(Told)),
-    ("window", Window(Told)),
-    ("period", Window(Told)),
-    ("replenish-rate", PerSecond),
+    ("interval", Window(Seconds)),
+    ("window", Window(Seconds)),
+    ("period", Window(Seconds)),
+    ("fillrate", FillRate),
+    ("fill-rate", FillRate),
+    ("replenish-rate", FillRate),
     ("policy", Limit),
     ("quota", Limit),
 ];
@@ -165,7 +167,7 @@ fn window_of(quota: &str) -> Option<Duration> {
     let last = quota.rsplit('-').next()?;
     match WINDOWS.iter().find(|(word, _)| *word == last) {
         Some((_, seconds)) => Some(Duration::from_secs(*seconds)),
-        None => value::window_word(last),
+        None => Some(duration::parse(last)?.0).filter(|length| !length.is_zero()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The dialects as data: which field says what. A maintainer adds a row, not a branch.
 //!
-//! A field is first looked up in [`FIELDS`] by its whole name, for every name that its words alone
-//! do not explain; then it is taken apart by [`words`]: `[vendor-]ratelimit[-quota]-role` in any of
-//! the orders in which vendors put them.
+//! A field is first looked up by its whole name in [`FIELDS`], which holds every name that its words
+//! alone do not explain, and those that are met most; then it is taken apart by [`words`]:
+//! `[vendor-]ratelimit[-quota]-role` in any of the orders in which vendors put them.
 
 mod fields;
 mod words;
@@ -11,7 +11,12 @@ use std::time::Duration;
 
 use super::name::{Profile, Unit};
 use super::value::Scale;
-use fields::{FIELDS, PROFILE_FIELDS};
+use fields::{FIELDS, INDEX, MAIN_NAMES, PROFILE_FIELDS};
+
+/// Parts of which every field that says something of pace has one in its name. Five letters each.
+const MARKS: [&[u8; 5]; 7] = [
+    b"limit", b"retry", b"reset", b"usage", b"quota", b"remai", b"throt",
+];
 
 /// What one field is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +48,8 @@ pub(super) enum Role {
     Reset(Scale),
     /// The length of the window.
     Window(Scale),
-    /// Requests per second, perhaps a fraction.
-    PerSecond,
+    /// How much flows in per interval (per second where there is none), perhaps a fraction.
+    FillRate,
     /// IETF draft 07 (a dictionary) and 08 to 10 (a list): `RateLimit`.
     Structured,
     /// IETF drafts 03 to 10: `RateLimit-Policy`.
@@ -74,12 +79,14 @@ pub(super) enum Role {
 /// Whether a field name may say something of pace: a cheap test that lets only few others through.
 pub(super) fn may_speak(name: &str) -> bool {
     let name = name.as_bytes();
-    name.windows(5).any(|five| {
-        matches!(
-            five,
-            b"limit" | b"retry" | b"reset" | b"usage" | b"quota" | b"remai" | b"throt"
-        )
-    })
+    // A mark of five letters covers one of the pairs that begin at every fourth place.
+    let has_pair = name
+        .chunks(4)
+        .any(|four| matches!(four, [first, second, ..] if is_pair_of_mark(*first, *second)));
+    has_pair
+        && name
+            .windows(5)
+            .any(|five| MARKS.iter().any(|mark| five == *mark))
 }
 
 /// What a field is about; `None` for one that is not known to say anything of pace.
@@ -91,16 +98,55 @@ pub(super) fn lookup(name: &str, profile: Option<Profile>) -> Option<Field<'_>> 
     {
         return Some(row.field());
     }
-    match FIELDS.binary_search_by(|row| row.name.cmp(name)) {
-        Ok(index) => Some(FIELDS[index].field()),
-        Err(_) => words::take_apart(name),
+    match INDEX.find(name) {
+        Some(at) => Some(FIELDS[at].field()),
+        None => words::take_apart(name),
     }
 }
 
-/// What quotas without a name are called beside named ones of the family given.
-pub(super) fn main_name(beside: &str) -> Option<&'static str> {
-    fields::MAIN_NAMES
+/// What a trio without a name is called beside the named quotas of `family`.
+pub(super) fn main_name(family: &str) -> Option<&'static str> {
+    MAIN_NAMES
         .iter()
-        .find(|(family, _)| *family == beside)
+        .find(|(beside, _)| *beside == family)
         .map(|(_, name)| *name)
+}
+
+/// For each first letter the second ones that follow it in a mark, as bits.
+const PAIRS: [u32; 32] = {
+    let mut pairs = [0; 32];
+    let mut mark = 0;
+    while mark < MARKS.len() {
+        let mut at = 0;
+        while at < 4 {
+            let (first, second) = (MARKS[mark][at], MARKS[mark][at + 1]);
+            pairs[(first & 31) as usize] |= 1 << (second & 31);
+            at += 1;
+        }
+        mark += 1;
+    }
+    pairs
+};
+
+fn is_pair_of_mark(first: u8, second: u8) -> bool {
+    PAIRS[usize::from(first & 31)] >> (second & 31) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_found_wherever_it_stands() {
+        for mark in MARKS {
+            for before in 0..8 {
+                let name = format!("{}{}", "z".repeat(before), String::from_utf8_lossy(mark));
+                assert!(may_speak(&name), "{name}");
+                assert!(!may_speak(&name[..name.len() - 1]), "{name}");
+            }
+        }
+        for name in ["content-type", "x-request-id", "date", ""] {
+            assert!(!may_speak(name), "{name}");
+        }
+    }
 }
