@@ -16,7 +16,10 @@ const PLAIN: [(&str, &str); 9] = [
     ("cache-control", "max-age=0, private, must-revalidate"),
     ("etag", "W/\"9f2c1f5c7b0b4f6d9a3e\""),
     ("server", "nginx/1.22.1"),
-    ("strict-transport-security", "max-age=31536000; includeSubDomains"),
+    (
+        "strict-transport-security",
+        "max-age=31536000; includeSubDomains",
+    ),
     ("vary", "Accept-Encoding, Origin"),
     ("x-request-id", "f058ebd6-02f7-4d3f-942e-904344e8cde5"),
 ];
@@ -25,7 +28,12 @@ fn headers(more: &[(&'static str, &'static str)]) -> HeaderMap {
     PLAIN
         .iter()
         .chain(more)
-        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+        .map(|(name, value)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        })
         .collect()
 }
 
@@ -55,7 +63,10 @@ fn read(c: &mut Criterion) {
             200,
             headers(&[
                 ("ratelimit", "\"burst\";r=80;t=30, \"daily\";r=910;t=36400"),
-                ("ratelimit-policy", "\"burst\";q=100;w=60, \"daily\";q=1000;w=86400"),
+                (
+                    "ratelimit-policy",
+                    "\"burst\";q=100;w=60, \"daily\";q=1000;w=86400",
+                ),
                 ("x-frame-options", "deny"),
             ]),
         ),

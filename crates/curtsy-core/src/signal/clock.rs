@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use super::LONGEST_WAIT;
-use super::Reset;
+use http::HeaderMap;
+use http::header::DATE;
+
+use super::{LONGEST_WAIT, Reset, http_date};
 use crate::Timestamp;
 
 const SECOND: i64 = 1_000_000;
@@ -38,7 +40,16 @@ struct Ahead {
 }
 
 impl Clock {
-    /// The clock for a response that arrived at `received`; `date` is its Date field.
+    /// The clocks for a response that arrived at `received`, by its Date field.
+    pub(super) fn of(headers: &HeaderMap, received: Timestamp) -> Self {
+        let local = Self::new(received, None);
+        let date = headers
+            .get(DATE)
+            .and_then(|date| http_date::parse(date.to_str().ok()?, local.local));
+        Self::new(received, date)
+    }
+
+    /// The clocks for a response that arrived at `received` with `date` in its Date field.
     pub(super) fn new(received: Timestamp, date: Option<Instant>) -> Self {
         Self {
             local: i64::try_from(received.as_micros()).unwrap_or(i64::MAX / 2),

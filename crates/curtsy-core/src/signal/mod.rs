@@ -8,6 +8,7 @@ mod body;
 mod clock;
 mod dialect;
 mod duration;
+mod fields;
 mod http_date;
 mod json;
 mod ledger;
@@ -25,18 +26,12 @@ use http::HeaderMap;
 use crate::Timestamp;
 
 use clock::Clock;
-use dialect::Role;
 use ledger::Ledger;
 
 pub use name::{Profile, QuotaKey, Source, Unit};
 
 /// The longest wait that is told apart: 2^31 s (RFC 9111, section 1.2.2). A longer one is cut to it.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(1 << 31);
-
-/// The most field lines that are read of one response.
-const MAX_FIELDS: usize = 128;
-/// The longest value that is read, in bytes.
-const MAX_VALUE: usize = 4_096;
 
 /// What one response said about pace.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -140,55 +135,13 @@ pub fn read(
     body: Option<&[u8]>,
     profile: Option<Profile>,
 ) -> Signal {
-    let mut fields = Vec::new();
-    for (name, value) in headers {
-        if dialect::may_speak(name.as_str()) && fields.len() < MAX_FIELDS {
-            fields.push((name.as_str(), value.as_bytes()));
-        }
-    }
+    let lines = fields::find(headers);
     let hints = body.and_then(|body| body::Hints::of(body, headers, profile));
-    if fields.is_empty() && hints.is_none() {
+    if lines.is_empty() && hints.is_none() {
         return Signal::default();
     }
-
-    let local = Clock::new(received, None);
-    let date = headers
-        .get(http::header::DATE)
-        .and_then(|date| http_date::parse(date.to_str().ok()?, local.now()));
-    let is_stale = headers
-        .get(http::header::AGE)
-        .and_then(|age| value::count(age.to_str().ok()?))
-        .is_some_and(|age| age.order() > 0);
-    let mut ledger = Ledger::new(Clock::new(received, date));
-    let mut structured = Vec::new();
-    for (at, (name, value)) in fields.iter().enumerate() {
-        let Some(field) = dialect::lookup(name, profile) else {
-            continue;
-        };
-        let text = match std::str::from_utf8(value) {
-            Ok(text) if text.len() <= MAX_VALUE => text,
-            Ok(text) => {
-                ledger.ignore(name, text, "longer than any sane value");
-                continue;
-            }
-            Err(_) => {
-                ledger.ignore(name, "", "not text");
-                continue;
-            }
-        };
-        if is_stale && !matches!(field.role, Role::Wait(_) | Role::Info) {
-            ledger.ignore(name, text, "from a cache: the counters are stale");
-        } else if matches!(field.role, Role::Structured | Role::Policy) {
-            structured.push((*name, text));
-            // All lines of a field come one after the other.
-            if fields.get(at + 1).is_none_or(|(next, _)| next != name) {
-                ledger.take_structured(field.role, &structured);
-                structured.clear();
-            }
-        } else {
-            ledger.take(status, name, field, text);
-        }
-    }
+    let mut ledger = Ledger::new(Clock::of(headers, received));
+    fields::take(&mut ledger, &lines, status, headers, profile);
     if let Some(hints) = &hints {
         hints.add_to(status, &mut ledger);
     }

@@ -78,27 +78,29 @@ impl<'h> Ledger<'h> {
 
     fn take_limit(&mut self, field: Field<'h>, text: &'h str) -> Result<(), Why> {
         let trimmed = trim(text);
-        let entry = self.entry_of(field)?;
         if let Some(number) = Decimal::read(trimmed) {
-            entry.limit_to(number.count().ok_or("too large for a count")?);
+            let limit = number.count().ok_or("too large for a count")?;
+            self.entry_of(field)?.limit_to(limit);
             return Ok(());
         }
         if trimmed == "-1" {
-            entry.is_limit_minus_one = true;
+            self.entry_of(field)?.is_limit_minus_one = true;
             return Err("no limit");
         }
         if let Some((period, _)) = duration::parse(trimmed) {
             // AspNetCoreRateLimit prints the period here.
-            entry.window = Some(period).filter(|period| !period.is_zero());
+            self.entry_of(field)?.window = Some(period).filter(|period| !period.is_zero());
             return Ok(());
         }
         if let Some((limit, window)) = notation::nginx_rate(trimmed) {
+            let entry = self.entry_of(field)?;
             entry.limit_to(limit);
             entry.window = Some(window);
             return Ok(());
         }
-        entry.limits = notation::pair(text);
         let list = rate_limit::read_quota_list(text.trim_ascii()).ok_or("no count")?;
+        let entry = self.entry_of(field)?;
+        entry.limits = notation::pair(text);
         entry.limit_to(list.limit);
         for policy in list.policies {
             self.push(Entry {

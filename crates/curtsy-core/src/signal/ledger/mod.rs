@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::dialect::{Field, Role};
 use super::number::{Count, trim};
-use super::rate_limit::{self, Counters, Line, Member};
+use super::rate_limit::{self, Line, Member};
 use super::{Ignored, LONGEST_WAIT, Reset, notation, value};
 pub(super) use entry::{Entry, Origin};
 
@@ -89,25 +89,18 @@ impl<'h> Ledger<'h> {
     }
 
     /// Takes in all lines of `RateLimit` or `RateLimit-Policy`. One malformed line voids the field.
-    pub(super) fn take_structured(&mut self, role: Role, lines: &[(&'h str, &'h str)]) {
-        let (remnants, policies) = (self.remnants.len(), self.policies.len());
-        for (name, text) in lines {
-            let text = text.trim_ascii();
-            let taken = match role {
-                Role::Policy => {
-                    rate_limit::read_policy_line(text).map(|read| self.policies.extend(read))
-                }
-                _ => rate_limit::read_line(text).map(|line| match line {
-                    Line::Members(read) => self.remnants.extend(read),
-                    Line::Counters(counters) => self.take_counters(name, &counters),
-                }),
-            };
-            if taken.is_none() {
-                self.remnants.truncate(remnants);
-                self.policies.truncate(policies);
-                self.ignore(name, text, "malformed structured field, dropped whole");
-                return;
-            }
+    pub(super) fn take_structured(&mut self, role: Role, name: &str, lines: &[&'h str]) {
+        let lines = lines.iter().map(|text| text.trim_ascii());
+        let taken = if role == Role::Policy {
+            let read: Option<Vec<_>> = lines.clone().map(rate_limit::read_policy_line).collect();
+            read.map(|read| self.policies.extend(read.into_iter().flatten()))
+        } else {
+            let read: Option<Vec<_>> = lines.clone().map(rate_limit::read_line).collect();
+            read.map(|read| read.into_iter().for_each(|line| self.take_line(line)))
+        };
+        if taken.is_none() {
+            let text = lines.collect::<Vec<_>>().join(", ");
+            self.ignore(name, &text, "malformed structured field, dropped whole");
         }
     }
 
@@ -118,12 +111,15 @@ impl<'h> Ledger<'h> {
             self.part_pair(family, limits, uses);
         }
         let policies = std::mem::take(&mut self.policies);
-        for remnant in std::mem::take(&mut self.remnants) {
-            let policy = policies.iter().find(|policy| policy.name == remnant.name);
-            self.push_member(&remnant, policy);
+        let remnants = std::mem::take(&mut self.remnants);
+        for remnant in &remnants {
+            let mut named = policies.iter().filter(|policy| policy.name == remnant.name);
+            let same = named
+                .clone()
+                .find(|policy| policy.partition == remnant.partition);
+            self.push_member(remnant, same.or_else(|| named.next()));
         }
         for policy in policies {
-            let is_joined = |entry: &Entry<'_>| entry.family == IETF && entry.name == policy.name;
             if let Some(limit) = policy.number {
                 self.push_told(Entry {
                     family: IETF,
@@ -133,7 +129,7 @@ impl<'h> Ledger<'h> {
                     origin: Origin::List,
                     ..Entry::default()
                 });
-            } else if !self.entries.iter().any(is_joined) {
+            } else if remnants.iter().all(|remnant| remnant.name != policy.name) {
                 self.push_member(&policy, Some(&policy));
             }
         }
@@ -189,9 +185,14 @@ impl<'h> Ledger<'h> {
         }
     }
 
-    fn take_counters(&mut self, name: &'h str, counters: &Counters) {
-        let Ok(entry) = self.entry(IETF, "") else {
-            return;
+    fn take_line(&mut self, line: Line<'h>) {
+        let counters = match line {
+            Line::Members(read) => return self.remnants.extend(read),
+            Line::Counters(counters) => counters,
+        };
+        let entry = match self.entry(IETF, "") {
+            Ok(entry) => entry,
+            Err(why) => return self.ignore(IETF, "", why),
         };
         if let Some(Count::Of(limit)) = counters.limit.map(Count::from) {
             entry.limit_to(limit);
@@ -200,7 +201,7 @@ impl<'h> Ledger<'h> {
             entry.leave(Count::from(remaining));
         }
         if let Some(reset) = reset(counters.reset) {
-            entry.reset_at(reset, name);
+            entry.reset_at(reset, IETF);
         }
     }
 

@@ -1,8 +1,7 @@
-//! The corpus of rate-limit responses in `testdata/dialects.jsonl`, read case by case.
-
-#![allow(clippy::unwrap_used)]
+//! The corpus, and a signal in its words.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use curtsy_core::Timestamp;
@@ -10,51 +9,52 @@ use curtsy_core::signal::{self, Profile, Signal};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-const CORPUS: &str = include_str!("../testdata/dialects.jsonl");
-/// Identifiers of cases that are not yet read as expected, one a line. It may only shrink.
-const NOT_YET_READ: &str = include_str!("../testdata/dialects-not-yet-read.txt");
+const CORPUS: &str = include_str!("../../testdata/dialects.jsonl");
 
 /// One response of the corpus.
-struct Case {
-    id: String,
-    status: u16,
-    headers: HeaderMap,
-    now: Timestamp,
-    body: Option<String>,
-    json: Value,
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) id: String,
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) now: Timestamp,
+    pub(crate) body: Option<String>,
+    pub(crate) json: Value,
 }
 
 impl Case {
-    fn all() -> impl Iterator<Item = Self> {
-        CORPUS.lines().map(|line| {
-            let json: Value = serde_json::from_str(line).unwrap();
-            let headers = json["headers"].as_array().unwrap().iter();
-            Self {
-                id: json["id"].as_str().unwrap().to_owned(),
-                status: json["status"].as_u64().unwrap().try_into().unwrap(),
-                headers: headers.map(|pair| header(&pair[0], &pair[1])).collect(),
-                now: Timestamp::from_micros((json["now"].as_f64().unwrap() * 1e6).round() as u64),
-                body: json["body"].as_str().map(str::to_owned),
-                json,
-            }
-        })
+    pub(crate) fn all() -> &'static [Self] {
+        static ALL: LazyLock<Vec<Case>> =
+            LazyLock::new(|| CORPUS.lines().map(Case::parse).collect());
+        &ALL
     }
 
-    fn read(&self, profile: Option<Profile>) -> Signal {
+    fn parse(line: &str) -> Self {
+        let json: Value = serde_json::from_str(line).unwrap();
+        let headers = json["headers"].as_array().unwrap().iter().map(|pair| {
+            let (name, value) = (pair[0].as_str().unwrap(), pair[1].as_str().unwrap());
+            let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
+            (name.parse().unwrap(), value)
+        });
+        Self {
+            id: json["id"].as_str().unwrap().to_owned(),
+            status: json["status"].as_u64().unwrap().try_into().unwrap(),
+            headers: headers.collect(),
+            now: Timestamp::from_micros((json["now"].as_f64().unwrap() * 1e6).round() as u64),
+            body: json["body"].as_str().map(str::to_owned),
+            json,
+        }
+    }
+
+    pub(crate) fn read(&self, profile: Option<Profile>) -> Signal {
+        let headers: HeaderMap = self.headers.iter().cloned().collect();
         let body = self.body.as_ref().map(|body| body.as_bytes());
-        signal::read(self.status, &self.headers, self.now, body, profile)
+        signal::read(self.status, &headers, self.now, body, profile)
     }
-}
-
-fn header(name: &Value, value: &Value) -> (HeaderName, HeaderValue) {
-    (
-        name.as_str().unwrap().parse().unwrap(),
-        HeaderValue::from_bytes(value.as_str().unwrap().as_bytes()).unwrap(),
-    )
 }
 
 /// A signal in the corpus' own words.
-fn told(signal: &Signal) -> BTreeMap<String, Value> {
+pub(crate) fn told(signal: &Signal) -> BTreeMap<String, Value> {
     let figures = &signal.figures;
     let policies: Vec<Value> = signal.policies.iter().map(policy).collect();
     BTreeMap::from([
@@ -87,7 +87,7 @@ fn seconds(duration: Option<Duration>) -> Value {
 }
 
 /// Equal, numbers to the millisecond that the corpus is rounded to, lists in any order.
-fn is_same(expected: &Value, found: &Value) -> bool {
+pub(crate) fn is_same(expected: &Value, found: &Value) -> bool {
     match (expected, found) {
         (Value::Number(expected), Value::Number(found)) => {
             let (expected, found) = (expected.as_f64().unwrap(), found.as_f64().unwrap());
@@ -109,7 +109,7 @@ fn is_same(expected: &Value, found: &Value) -> bool {
 }
 
 /// What differs between the expectation and the reading, as `key: expected …, found …`.
-fn differences(expected: &Value, signal: &Signal) -> Vec<String> {
+pub(crate) fn differences(expected: &Value, signal: &Signal) -> Vec<String> {
     let told = told(signal);
     told.iter()
         // The slowest spacing is only stated in some cases.
@@ -117,19 +117,4 @@ fn differences(expected: &Value, signal: &Signal) -> Vec<String> {
         .filter(|(key, found)| !is_same(&expected[key.as_str()], found))
         .map(|(key, found)| format!("{key}: expected {}, found {found}", expected[key.as_str()]))
         .collect()
-}
-
-#[test]
-fn every_response_of_the_corpus_is_read_as_expected() {
-    let mut failed = Vec::new();
-    let mut report = String::new();
-    for case in Case::all() {
-        let differences = differences(&case.json["expected"], &case.read(None));
-        if !differences.is_empty() {
-            report += &format!("{}\n  {}\n", case.id, differences.join("\n  "));
-            failed.push(case.id);
-        }
-    }
-    let known: Vec<&str> = NOT_YET_READ.lines().collect();
-    assert_eq!(failed, known, "{} differ:\n{report}", failed.len());
 }
