@@ -71,14 +71,18 @@ impl Hints {
                 return;
             };
             match (*key, way.len()) {
-                ("backoff", 1) => ask(ledger, "backoff", value::wait(text, Scale::Seconds, clock)),
+                ("backoff", 1) => ask(
+                    ledger,
+                    "body: backoff",
+                    value::wait(text, Scale::Seconds, clock),
+                ),
                 ("retry_after", _) if is_error => {
                     let scale = if self.is_in_millis {
                         Scale::Millis
                     } else {
                         Scale::Seconds
                     };
-                    ask(ledger, "retry_after", value::wait(text, scale, clock));
+                    ask(ledger, "body: retry_after", value::wait(text, scale, clock));
                 }
                 ("retrydelay", _) if is_error => {
                     ask(

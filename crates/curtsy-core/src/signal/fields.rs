@@ -42,7 +42,8 @@ pub(super) fn take<'h>(
             continue;
         };
         if is_stale && !matches!(field.role, Role::Wait(_) | Role::Info) {
-            ledger.ignore(name, "", "from a cache: its counters are stale");
+            let value = text(lines[0].1).unwrap_or("");
+            ledger.ignore(name, value, "from a cache: its counters are stale");
         } else if matches!(field.role, Role::Structured | Role::Policy) {
             let texts: Vec<&str> = lines
                 .iter()

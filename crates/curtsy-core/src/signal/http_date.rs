@@ -99,7 +99,7 @@ fn parse_words(text: &str, now: i64) -> Option<Instant> {
             time = time_of_day(next)?;
             let last = words.next()?;
             (year, zone) = match digits(last, 4) {
-                Some(_) => (last, Some(0)),
+                Some(_) => (last, zone_at_end(words.next())?.or(Some(0))),
                 None => (words.next()?, Some(zone_of(last)?)),
             };
         } else {
@@ -329,6 +329,7 @@ mod tests {
             "Mon, 30-Nov-2026 14:30:00 GMT",
             "Mon Nov 30 2026 15:30:00 GMT+0100 (Central European Standard Time)",
             "Mon Nov 30 14:30:00 UTC 2026",
+            "Mon Nov 30 14:30:00 2026 GMT",
             "2026-11-30T14:30:00Z",
             "2026-11-30t14:30z",
             "2026-11-30 14:30:00 GMT",

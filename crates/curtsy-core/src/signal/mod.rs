@@ -1,8 +1,17 @@
 //! What a response says about pace: a wait, quotas, and what was not understood.
 //!
-//! Supported: Retry-After (RFC 9110) and its relatives, the `RateLimit-*` and `X-RateLimit-*` trios,
-//! the IETF structured fields (drafts 03 to 10). What cannot be read is recorded and never speeds
-//! anything up.
+//! [`read`] takes the header fields of one response (and, where the content type or a [`Profile`] says
+//! that it holds hints, the beginning of its body) to a [`Signal`]. Read are Retry-After (RFC 9110) and
+//! its relatives, the `RateLimit-*` and `X-RateLimit-*` trios, the fields of the IETF drafts 00 to 10
+//! (draft-ietf-httpapi-ratelimit-headers), and the dialects of the vendors in the table of `dialect`.
+//!
+//! Not read: what only words say (problem types, reasons, error texts), counters of use without a limit,
+//! costs of single calls (but for a host profile), trailers. What was not used is on record in
+//! [`Signal::ignored`]. Whatever is malformed, contradictory or hostile is unknown, and no reading makes
+//! the pace faster than no field at all would.
+//!
+//! The way of a reading: `fields` finds the lines, `dialect` knows what each is about, `value`,
+//! `rate_limit` and `notation` tell the values apart, `ledger` collects them, `settle` concludes.
 
 mod body;
 mod clock;
@@ -39,6 +48,8 @@ pub struct Signal {
     /// The wait that the server asks for, or that an exhausted quota implies. `None` where it gave no
     /// instruction; a wait of zero is an explicit "no wait".
     pub wait: Option<Wait>,
+    /// The longest wait that a field or the body states, whether it counts or not.
+    pub explicit: Option<Wait>,
     /// Every quota that was read; the most restrictive one that counts requests comes first.
     pub quotas: Vec<Quota>,
     /// The steering figures as the server stated them.

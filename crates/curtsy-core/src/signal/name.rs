@@ -110,10 +110,14 @@ impl fmt::Display for QuotaKey {
 }
 
 impl Source {
-    /// A field as documentation spells it, from its name in lower case.
+    /// A field as documentation spells it, from its name in lower case; a key in a body, which is
+    /// marked by a colon, as it stands.
     pub(super) fn of_field(name: &str) -> Self {
         if name == "retry-after" {
             return Self(Cow::Borrowed("Retry-After"));
+        }
+        if name.contains(':') {
+            return Self(Cow::Owned(name.to_owned()));
         }
         let mut spelled = String::with_capacity(name.len());
         for word in name

@@ -9,7 +9,11 @@ use curtsy_core::signal::{self, Profile, Signal};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-const CORPUS: &str = include_str!("../../testdata/dialects.jsonl");
+const CORPUS: [&str; 2] = [
+    include_str!("../../testdata/dialects.jsonl"),
+    // What the vendors' documentation says beyond it, figures invented.
+    include_str!("../../testdata/dialects-more.jsonl"),
+];
 
 /// One response of the corpus.
 #[derive(Clone, Debug)]
@@ -24,8 +28,13 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn all() -> &'static [Self] {
-        static ALL: LazyLock<Vec<Case>> =
-            LazyLock::new(|| CORPUS.lines().map(Case::parse).collect());
+        static ALL: LazyLock<Vec<Case>> = LazyLock::new(|| {
+            CORPUS
+                .iter()
+                .flat_map(|file| file.lines())
+                .map(Case::parse)
+                .collect()
+        });
         &ALL
     }
 

@@ -1,4 +1,4 @@
-//! The reading of signals: the corpus of responses in `testdata/dialects.jsonl`, case by case, and what
+//! The reading of signals: the corpora of responses `testdata/dialects*.jsonl`, case by case, and what
 //! must hold of every response there may be.
 
 #![allow(clippy::unwrap_used)]

@@ -95,7 +95,7 @@ const WINDOWS: &[(&str, u64)] = &[
 
 /// Words in a quota's name that tell what it counts.
 const UNITS: &[(&str, Unit)] = &[
-    ("token", Unit::Tokens),
+    ("tokens", Unit::Tokens),
     ("byte", Unit::ContentBytes),
     ("bandwidth", Unit::ContentBytes),
     ("complexity", Unit::Complexity),

@@ -64,9 +64,13 @@ impl<'h> Ledger<'h> {
     pub(super) fn part_pair(&mut self, family: &'h str, limits: (u64, u64), uses: (u64, u64)) {
         self.entries
             .retain(|entry| entry.family != family || entry.name.is_some());
+        let names = match family {
+            "x-readratelimit" => ["read-15min", "read-daily"],
+            _ => ["15min", "daily"],
+        };
         for (name, window, limit, used) in [
-            ("15min", 900, limits.0, uses.0),
-            ("daily", 86_400, limits.1, uses.1),
+            (names[0], 900, limits.0, uses.0),
+            (names[1], 86_400, limits.1, uses.1),
         ] {
             if let Ok(entry) = self.entry(family, name) {
                 entry.limit_to(limit);

@@ -18,8 +18,8 @@ const MAX_QUOTAS: usize = 64;
 const MAX_IGNORED: usize = 32;
 /// The longest part of an ignored value that is told, in bytes.
 const MAX_TOLD: usize = 100;
-/// The fields of the IETF drafts.
-const IETF: &str = "ratelimit";
+/// The family of the fields of the IETF drafts.
+pub(super) const IETF: &str = "ratelimit";
 
 /// Why a field was not used.
 type Why = &'static str;

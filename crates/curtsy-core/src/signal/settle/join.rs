@@ -1,6 +1,6 @@
 //! Joining what different fields tell of one quota.
 
-use super::super::ledger::{Entry, Origin};
+use super::super::ledger::{Entry, IETF, Origin};
 use super::super::name::Unit;
 use super::steering;
 
@@ -55,7 +55,9 @@ fn merge_families(entries: &mut Vec<Entry<'_>>) {
     while at < entries.len() {
         let one = &entries[at];
         let is_twin = |other: &Entry<'_>| {
-            let is_other = other.family != one.family || other.name.is_some();
+            // Of two nameless ones the drafts' own fields stay.
+            let is_other =
+                other.name.is_some() || (other.family != one.family && one.family != IETF);
             let is_limit_same = match (one.limit, other.limit) {
                 (Some(one), Some(other)) => one == other,
                 // Two nameless trios, one of them without a limit, are about the same quota.

@@ -25,10 +25,12 @@ pub(super) fn settle(
     if ledger.entries.len() > 1 {
         ledger.entries.sort_by(steering::order);
     }
+    let explicit = wait::explicit(&ledger);
     let wait = wait::settle(&mut ledger, status, speaks_of_limits);
     let steers = ledger.entries.first().filter(|entry| entry.steers());
     Signal {
         wait,
+        explicit,
         figures: steers.map(steering::figures).unwrap_or_default(),
         quotas: quotas(&ledger),
         policies,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::super::Figures;
-use super::super::ledger::Entry;
+use super::super::ledger::{Entry, IETF};
 use super::super::name::QuotaKey;
 
 /// The most restrictive first: those that are used up (the latest or an unknown reset first), then by
@@ -44,7 +44,7 @@ pub(super) fn figures(entry: &Entry<'_>) -> Figures {
 pub(super) fn key(entry: &Entry<'_>, tag: Option<&str>) -> QuotaKey {
     let mut key = String::with_capacity(32);
     if let Some(name) = &entry.name {
-        if entry.family != "ratelimit" {
+        if entry.family != IETF {
             key.push_str(entry.family);
             key.push(':');
         }

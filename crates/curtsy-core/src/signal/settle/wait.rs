@@ -17,9 +17,9 @@ pub(super) fn settle(
     speaks_of_limits: impl FnOnce() -> bool,
 ) -> Option<Wait> {
     if is_advisory(&ledger.entries, status)
-        && let Some((wait, field)) = ledger.wait.take()
+        && let Some((after, field)) = ledger.wait.take()
     {
-        let told = format!("{} s", wait.as_secs_f64());
+        let told = format!("{} s", after.as_secs_f64());
         ledger.ignore(field, &told, "advisory on a success with quota left");
     }
     let told = longer(ledger.wait, ledger.body_wait);
@@ -33,14 +33,20 @@ pub(super) fn settle(
             exhausted(&ledger.entries, |unit| unit != Unit::Requests),
         );
     }
-    let (after, field) = match held {
-        Some(held) => held,
-        None => implied(&ledger.entries, status, speaks_of_limits)?,
-    };
-    Some(Wait {
+    held.or_else(|| implied(&ledger.entries, status, speaks_of_limits))
+        .map(wait)
+}
+
+/// The longest wait that is stated, before it is weighed.
+pub(super) fn explicit(ledger: &Ledger<'_>) -> Option<Wait> {
+    longer(ledger.wait, ledger.body_wait).map(wait)
+}
+
+fn wait((after, field): (Duration, &str)) -> Wait {
+    Wait {
         after,
         source: Source::of_field(field),
-    })
+    }
 }
 
 /// Some print Retry-After on every answer: with quota left it is no instruction, and obeying it would
