@@ -1,0 +1,136 @@
+//! The commands that fetch, and those about what fetching left behind.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueHint};
+
+use super::{ConnectionArgs, PaceArgs, StoreArgs};
+use crate::value::{QueueUrl, read};
+
+/// `curtsy fetch`.
+#[derive(Args, Debug)]
+pub(crate) struct FetchArgs {
+    /// URLs to fetch
+    #[arg(value_name = "URL", value_hint = ValueHint::Url)]
+    pub(crate) urls: Vec<String>,
+    /// File of URLs, one a line, or JSON Lines {"url","out","headers"}; - is standard input
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) input: Option<PathBuf>,
+    /// Print the summary as JSON
+    #[arg(long, help_heading = "Job")]
+    pub(crate) json: bool,
+    /// The rest.
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+/// Every option of `fetch` that may also stand in a file.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Options {
+    /// About the job.
+    #[command(flatten)]
+    pub(crate) job: JobArgs,
+    /// About pace.
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
+    /// About connections.
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+    /// About stored state.
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// The options about the job as a whole.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Job")]
+pub(crate) struct JobArgs {
+    /// Where bodies and the job's own files go [default: curtsy-out]
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Requests in flight at once, over all hosts [default: 64]
+    #[arg(short, long, value_name = "N", value_parser = read::<u32>)]
+    pub(crate) concurrency: Option<u32>,
+    /// When only deferred URLs are left: longest wait for the next one [default: --max-retry-after]
+    #[arg(long, value_name = "DUR", value_parser = read::<Duration>)]
+    pub(crate) max_wait: Option<Duration>,
+    /// Take up again what failed in an earlier run
+    #[arg(long)]
+    pub(crate) retry_failed: bool,
+    /// Keep no bodies
+    #[arg(long)]
+    pub(crate) no_body: bool,
+    /// Where the job's URLs wait [default: sqlite:, in DIR]
+    #[arg(long, value_name = "URL", value_parser = read::<QueueUrl>)]
+    pub(crate) queue: Option<QueueUrl>,
+    /// Audit log, JSON Lines [default: DIR/.curtsy/audit.jsonl]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) audit: Option<PathBuf>,
+}
+
+/// `curtsy get`.
+#[derive(Args, Debug)]
+pub(crate) struct GetArgs {
+    /// URL to fetch
+    #[arg(value_hint = ValueHint::Url)]
+    pub(crate) url: String,
+    /// File to write the body to [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    /// About pace.
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
+    /// About connections.
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+    /// About stored state.
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// `curtsy explain`.
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// URL to explain
+    #[arg(value_hint = ValueHint::Url)]
+    pub(crate) url: String,
+    /// Print JSON instead
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// About pace.
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
+    /// About connections.
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+    /// About stored state.
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// What `curtsy state` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StateCommand {
+    /// Show delays, holds, suppressions and breakers
+    Show {
+        /// Only this scope, as example.org or example.org:8080
+        scope: Option<String>,
+        /// Print JSON instead
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a suppression or a breaker, never a server's hold
+    Lift {
+        /// The scope, as example.org or example.org:8080
+        scope: String,
+    },
+    /// Forget all that was learned about a scope
+    Reset {
+        /// The scope, as example.org or example.org:8080
+        scope: String,
+        /// Confirm it
+        #[arg(long)]
+        yes: bool,
+    },
+}

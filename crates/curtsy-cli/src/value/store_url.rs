@@ -1,0 +1,125 @@
+//! Where state and queue are kept: `memory:`, `sqlite:`, `sqlite:PATH`.
+
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+
+use super::Value;
+use crate::dirs;
+
+/// Where the scopes' state is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum StateUrl {
+    /// In this process, and lost with it.
+    Memory,
+    /// In an SQLite file, which other processes may share.
+    Sqlite(PathBuf),
+}
+
+impl StateUrl {
+    /// `curtsy/state.sqlite` in the user's state directory: what `sqlite:` alone means.
+    ///
+    /// # Errors
+    /// The user has no such directory.
+    pub(crate) fn of_user() -> Result<Self, String> {
+        let dir =
+            dirs::state().ok_or("there is no home directory; write sqlite:PATH".to_owned())?;
+        Ok(Self::Sqlite(dir.join("curtsy").join("state.sqlite")))
+    }
+}
+
+impl Value for StateUrl {
+    fn read(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("memory", "")) => Ok(Self::Memory),
+            Some(("sqlite", "")) => Self::of_user(),
+            Some(("sqlite", path)) => Ok(Self::Sqlite(PathBuf::from(path))),
+            Some(("redis" | "rediss" | "dynamodb", _)) => Err(not_built_in(text)),
+            _ => Err(format!(
+                "{text:?} is no state URL; write memory: or sqlite:PATH"
+            )),
+        }
+    }
+
+    fn show(&self) -> Json {
+        match self {
+            Self::Memory => json!("memory:"),
+            Self::Sqlite(path) => json!(format!("sqlite:{}", path.display())),
+        }
+    }
+}
+
+/// Where the job's URLs wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueUrl {
+    /// In an SQLite file in the job's directory.
+    Sqlite,
+}
+
+impl Value for QueueUrl {
+    fn read(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("sqlite", "")) => Ok(Self::Sqlite),
+            Some(("sqlite", _)) => Err(
+                "the queue lies in the job's directory; write sqlite: without a path".to_owned(),
+            ),
+            Some(("redis" | "rediss", _)) => Err(not_built_in(text)),
+            _ => Err(format!("{text:?} is no queue URL; write sqlite:")),
+        }
+    }
+
+    fn show(&self) -> Json {
+        json!("sqlite:")
+    }
+}
+
+/// Such a URL may hold a password, so only its scheme is repeated.
+fn not_built_in(url: &str) -> String {
+    let scheme = url.split(':').next().unwrap_or_default();
+    format!("{scheme}: is not supported in this version")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::read;
+
+    #[test]
+    fn a_state_url_is_memory_or_a_file() {
+        assert_eq!(read("memory:"), Ok(StateUrl::Memory));
+        for path in ["state.db", "/var/lib/x.sqlite", "C:\\x"] {
+            let url: StateUrl = read(&format!("sqlite:{path}")).unwrap();
+            assert_eq!(url, StateUrl::Sqlite(PathBuf::from(path)));
+            assert_eq!(read(url.show().as_str().unwrap()), Ok(url));
+        }
+    }
+
+    #[test]
+    fn what_cannot_hold_state_is_refused_without_its_password() {
+        for text in [
+            "",
+            "memory",
+            "memory:x",
+            "state.db",
+            "redis://u:secret@h",
+            "rediss://secret@h",
+            "dynamodb://secret",
+        ] {
+            let error = read::<StateUrl>(text).unwrap_err();
+            assert!(!error.contains("secret"), "{error}");
+        }
+        assert!(
+            read::<StateUrl>("redis://h")
+                .unwrap_err()
+                .contains("not supported in this version")
+        );
+    }
+
+    #[test]
+    fn the_queue_lies_in_the_jobs_directory() {
+        assert_eq!(read("sqlite:"), Ok(QueueUrl::Sqlite));
+        for text in ["sqlite:x", "redis://h", "memory:", ""] {
+            assert!(read::<QueueUrl>(text).is_err(), "{text}");
+        }
+    }
+}
