@@ -8,7 +8,10 @@ mod failure;
 mod input;
 mod lines;
 mod nearest;
+mod notices;
 mod output;
+mod progress;
+mod session;
 mod settings;
 mod value;
 
@@ -35,10 +38,10 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Origin(args) => command::origin::run(&args),
         Command::Completions { shell } => command::completions::print(shell),
         Command::Man { command } => command::man::print(&command),
-        Command::Fetch(_)
-        | Command::Get(_)
-        | Command::Explain(_)
-        | Command::State { .. }
-        | Command::Demo => Err(Failure::usage("command", "is not built yet")),
+        Command::Fetch(args) => command::fetch::run(&args, &cli.global),
+        Command::Get(args) => command::get::run(&args, &cli.global),
+        Command::Explain(args) => command::explain::run(&args, &cli.global),
+        Command::State { command, store } => command::state::run(&command, &store, &cli.global),
+        Command::Demo => command::demo::run(&cli.global),
     }
 }

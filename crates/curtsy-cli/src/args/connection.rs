@@ -10,16 +10,16 @@ use crate::value::{Contact, Header, Off, Proxy, Resolve, Size, StateUrl, UserAge
 /// The options about connections and identity.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ConnectionArgs {
-    /// Longest silence of a server; seconds, or with a unit as 500ms, 2m [default: 30 s]
+    /// Longest silence of a server; seconds, or with a unit as 500ms, 2m [default: 30s]
     #[arg(long, help_heading = "Connection", value_name = "DUR", value_parser = read::<Duration>)]
     pub(crate) timeout: Option<Duration>,
-    /// Longest time to connect [default: 10 s]
+    /// Longest time to connect [default: 10s]
     #[arg(long, help_heading = "Connection", value_name = "DUR", value_parser = read::<Duration>)]
     pub(crate) connect_timeout: Option<Duration>,
-    /// Longest time of a whole request [default: 10 min]
+    /// Longest time of a whole request [default: 10m]
     #[arg(long, help_heading = "Connection", value_name = "DUR", value_parser = read::<Duration>)]
     pub(crate) total_timeout: Option<Duration>,
-    /// Largest body, in bytes after decoding, or with a unit as 500k, 10MiB [default: 1 GiB]
+    /// Largest body, in bytes after decoding, or with a unit as 500k, 10MiB [default: 1GiB]
     #[arg(long, help_heading = "Connection", value_name = "SIZE", value_parser = read::<Size>)]
     pub(crate) max_body: Option<Size>,
     /// Address to use for a host and port; may be given several times

@@ -208,3 +208,25 @@ pub(crate) fn parse() -> Result<Cli, Failure> {
 pub(crate) fn command() -> clap::Command {
     Cli::command()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_hold_together() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_has_a_help_line() {
+        fn check(command: &clap::Command) {
+            for argument in command.get_arguments() {
+                let name = format!("{} {}", command.get_name(), argument.get_id());
+                assert!(argument.get_help().is_some(), "{name}");
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&command());
+    }
+}

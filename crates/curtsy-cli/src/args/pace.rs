@@ -42,7 +42,7 @@ pub(crate) struct PaceArgs {
     /// Further tries of a request that was refused or failed [default: 3]
     #[arg(long, help_heading = "Refusals", value_name = "N", value_parser = read::<u32>)]
     pub(crate) max_retries: Option<u32>,
-    /// Longest wait that a server may ask for before the URL is deferred [default: 300 s]
+    /// Longest wait that a server may ask for before the URL is deferred [default: 300s]
     #[arg(long, help_heading = "Refusals", value_name = "DUR", value_parser = read::<Duration>)]
     pub(crate) max_retry_after: Option<Duration>,
     /// Wait after a 429 that names none [default: none, the backoff alone]

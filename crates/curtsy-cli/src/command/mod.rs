@@ -2,7 +2,12 @@
 
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod demo;
+pub(crate) mod explain;
+pub(crate) mod fetch;
+pub(crate) mod get;
 pub(crate) mod headers;
 pub(crate) mod man;
 pub(crate) mod origin;
 pub(crate) mod robots;
+pub(crate) mod state;

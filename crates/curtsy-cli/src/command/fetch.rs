@@ -1,0 +1,217 @@
+//! `curtsy fetch`: a list of URLs, each host as fast as it permits and no faster.
+
+use std::sync::Arc;
+
+use curtsy::clock::Clock;
+use curtsy::core::audit::{Entry, Event};
+use curtsy::store::{Queue, SqliteQueue};
+use curtsy::{Audit, Job, JobDir, JobOptions, NewEntry, Outcome, Stopper, Summary};
+
+use crate::args::{FetchArgs, GlobalArgs};
+use crate::failure::{Exit, Failure, chain};
+use crate::input::{Input, Line, Listed};
+use crate::notices::{notices, short};
+use crate::output::Results;
+use crate::progress::{Screen, speaker};
+use crate::session;
+use crate::settings::{FetchSettings, Flags, Settings};
+
+/// URLs that are added to the queue at once.
+const BATCH: usize = 1000;
+
+pub(crate) fn run(args: &FetchArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
+    let settings = Settings::load(Flags { global, options: &args.options, json: args.json })?;
+    // A list that cannot be read is found out before anything is made.
+    let input = args.input.as_deref().map(Input::open).transpose()?;
+    session::run(fetch(args, input, &settings))
+}
+
+async fn fetch(args: &FetchArgs, input: Option<Input<crate::lines::Reader>>, settings: &Settings) -> Result<Exit, Failure> {
+    let fetch = &settings.fetch;
+    let screen = Screen::new(fetch.verbosity);
+    warn(settings, &screen);
+    let dir = JobDir::open(&fetch.out).map_err(|error| session::failure("fetch", &error))?;
+    let queue = open_queue(&dir).await?;
+    let clock = Clock::system();
+    let audit = open_audit(fetch, &*queue, &clock).await?;
+    let client = session::client(settings, clock, audit.clone(), notices(fetch.verbosity, speaker(&screen))).await?;
+    let options = JobOptions { keep_bodies: !fetch.no_body, max_wait: fetch.max_wait, retry_failed: fetch.retry_failed };
+    let failed = |error: curtsy::Error| session::failure("fetch", &error);
+    let job = Job::open(client.clone(), queue, dir, options).await.map_err(failed)?;
+
+    let bad_lines = add(&job, args, input, &screen).await?;
+    if job.progress().now().total == 0 {
+        screen.say("the list is empty: nothing to fetch");
+    }
+    let policy = Box::new(settings.policy.values());
+    let started = Event::RunStarted { version: env!("CARGO_PKG_VERSION").to_owned(), policy, store: store_name(fetch) };
+    audit.record([Entry::of_run(started)]).map_err(failed)?;
+    let stopping = tokio::spawn(stop_on_signal(job.stopper(), screen.clone()));
+    let display = screen.show(job.progress(), client);
+    let ended = job.run().await;
+    display.finish();
+    stopping.abort();
+    let summary = ended.map_err(failed)?;
+    audit.record([Entry::of_run(Event::RunEnded { totals: summary.outcomes.clone() })]).map_err(failed)?;
+    report(&summary, bad_lines, fetch)?;
+    Ok(exit(&summary, bad_lines))
+}
+
+fn warn(settings: &Settings, screen: &Screen) {
+    if settings.fetch.verbosity == 0 {
+        return;
+    }
+    for warning in &settings.warnings {
+        screen.say(warning);
+    }
+    if settings.policy.polite && settings.fetch.contact.is_none() {
+        screen.say("no contact is configured: give --contact you@yours.org, so that site operators can reach you");
+    }
+}
+
+async fn open_queue(dir: &JobDir) -> Result<Arc<dyn Queue>, Failure> {
+    let path = dir.queue();
+    let failed = |error| Failure::new(Exit::Store, format!("the queue {}", path.display()), chain(&error));
+    Ok(Arc::new(SqliteQueue::open(&path).await.map_err(failed)?))
+}
+
+/// The job's audit log, under the job's own pipeline.
+async fn open_audit(fetch: &FetchSettings, queue: &dyn Queue, clock: &Clock) -> Result<Audit, Failure> {
+    const KEY: &str = "pipeline_id";
+    let failed = |error: curtsy::store::StoreError| Failure::new(Exit::Store, "the queue", chain(&error));
+    let stored = queue.meta(KEY).await.map_err(failed)?.and_then(|id| String::from_utf8(id).ok());
+    let id = match stored {
+        Some(id) => id,
+        None => {
+            let id = format!("default-{:x}", clock.now().as_micros());
+            queue.set_meta(vec![(KEY.to_owned(), id.clone().into_bytes())]).await.map_err(failed)?;
+            id
+        }
+    };
+    Audit::append(&fetch.audit, &id, clock.clone()).map_err(|error| session::failure("fetch", &error))
+}
+
+/// Adds the URLs of the command line and of the list; returns how many lines were bad.
+async fn add(job: &Job, args: &FetchArgs, input: Option<Input<crate::lines::Reader>>, screen: &Screen) -> Result<u64, Failure> {
+    let (mut bad, mut batch) = (0, Vec::new());
+    for url in &args.urls {
+        match Listed::url(url) {
+            Ok(listed) => batch.push(entry(listed)),
+            Err(why) => {
+                bad += 1;
+                screen.say(&format!("{url:?} {why}"));
+            }
+        }
+    }
+    for line in input.into_iter().flatten() {
+        match line? {
+            Line::Url(listed) => batch.push(entry(listed)),
+            Line::Bad(line) => {
+                bad += 1;
+                screen.say(&format!("{}:{}: {}", line.name, line.number, line.why));
+            }
+        }
+        if batch.len() >= BATCH {
+            enqueue(job, std::mem::take(&mut batch)).await?;
+        }
+    }
+    enqueue(job, batch).await?;
+    Ok(bad)
+}
+
+async fn enqueue(job: &Job, batch: Vec<NewEntry>) -> Result<(), Failure> {
+    job.add(batch).await.map_err(|error| session::failure("fetch", &error))?;
+    Ok(())
+}
+
+fn entry(listed: Listed) -> NewEntry {
+    let secret = !listed.url.username().is_empty() || listed.url.password().is_some();
+    let headers = (!listed.headers.is_empty()).then(|| {
+        let pairs = listed.headers.iter().map(|header| (header.name.to_string(), String::from_utf8_lossy(header.value.as_bytes()).into_owned()));
+        serde_json::Value::from_iter(pairs).to_string()
+    });
+    NewEntry {
+        url: if secret { listed.url.into() } else { listed.given },
+        out: listed.out.map(|out| out.as_str().to_owned()),
+        headers,
+    }
+}
+
+/// The first Ctrl-C lets what is in flight finish; the second ends at once.
+async fn stop_on_signal(stopper: Stopper, screen: Screen) {
+    wait_for_signal().await;
+    screen.say("stopping: requests in flight finish; Ctrl-C again ends at once");
+    stopper.stop();
+    wait_for_signal().await;
+    std::process::exit(130);
+}
+
+async fn wait_for_signal() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+fn store_name(fetch: &FetchSettings) -> String {
+    use crate::value::Value;
+    fetch.state.show().as_str().unwrap_or_default().to_owned()
+}
+
+fn report(summary: &Summary, bad_lines: u64, fetch: &FetchSettings) -> Result<(), Failure> {
+    let mut out = Results::start();
+    if fetch.json {
+        let mut json = serde_json::to_value(summary).map_err(|error| Failure::new(Exit::Output, "the summary", error))?;
+        json["bad_lines"] = bad_lines.into();
+        json["out"] = fetch.out.display().to_string().into();
+        out.line(&json.to_string())?;
+        return out.finish();
+    }
+    let elapsed = std::time::Duration::from_secs_f64(summary.elapsed_s);
+    let mut parts: Vec<String> = summary.outcomes.iter().map(|(outcome, count)| format!("{count} {}", outcome.replace('_', " "))).collect();
+    if bad_lines > 0 {
+        parts.push(format!("{bad_lines} bad lines"));
+    }
+    let said = if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") };
+    out.line(&format!("{} URLs: {said}; {} in {}", summary.total, bytes(summary.bytes), short(elapsed)))?;
+    if let Some(due) = &summary.next_due {
+        out.line(&format!("run again after {due} for what is left"))?;
+    }
+    out.line(&format!("{}", fetch.out.join("manifest.jsonl").display()))?;
+    out.finish()
+}
+
+/// Bytes as people read them.
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if count < 1000 {
+        return format!("{count} B");
+    }
+    let (mut value, mut unit) = (count as f64 / 1000.0, 0);
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+fn exit(summary: &Summary, bad_lines: u64) -> Exit {
+    let any = |outcomes: &[Outcome]| outcomes.iter().any(|outcome| summary.count(*outcome) > 0);
+    if summary.interrupted {
+        Exit::Interrupted
+    } else if any(&[Outcome::Deferred]) {
+        Exit::Deferred
+    } else if bad_lines > 0 || any(&[Outcome::Failed, Outcome::HttpError, Outcome::Suppressed]) {
+        Exit::No
+    } else {
+        Exit::Done
+    }
+}
