@@ -3,6 +3,8 @@
 //!
 //! Looked at only where the content type says JSON or a profile says so, the first 64 KiB.
 
+use std::time::Duration;
+
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
@@ -70,36 +72,19 @@ impl Hints {
             let (Some(key), text) = (way.last(), scalar.as_str()) else {
                 return;
             };
+            let seconds = || value::wait(text, Scale::Seconds, clock);
             match (*key, way.len()) {
-                ("backoff", 1) => ask(
-                    ledger,
-                    "body: backoff",
-                    value::wait(text, Scale::Seconds, clock),
-                ),
-                ("retry_after", _) if is_error => {
-                    let scale = if self.is_in_millis {
-                        Scale::Millis
-                    } else {
-                        Scale::Seconds
-                    };
-                    ask(ledger, "body: retry_after", value::wait(text, scale, clock));
+                ("backoff", 1) => ask(ledger, "body: backoff", seconds()),
+                ("retry_after", _) if is_error && self.is_in_millis => {
+                    let millis = value::wait(text, Scale::Millis, clock);
+                    ask(ledger, "body: retry_after", millis);
                 }
-                ("retrydelay", _) if is_error => {
-                    ask(
-                        ledger,
-                        "retryDelay",
-                        value::wait(text, Scale::Seconds, clock),
-                    );
-                }
+                ("retry_after", _) if is_error => ask(ledger, "body: retry_after", seconds()),
+                ("retrydelay", _) if is_error => ask(ledger, "body: retryDelay", seconds()),
                 ("quota_max", 1) => daily.0 = value::count(text),
                 ("quota_remaining", 1) => daily.1 = value::count(text),
                 (field, 2..) if is_error && way[way.len() - 2] == "headers" => {
-                    match dialect::lookup(field, None) {
-                        Some(found) if !matches!(found.role, Role::Structured | Role::Policy) => {
-                            ledger.take(status, field, found, text);
-                        }
-                        _ => {}
-                    }
+                    take_field(ledger, status, field, text);
                 }
                 _ => {}
             }
@@ -127,11 +112,18 @@ pub(super) fn speaks_of_limits(body: &[u8]) -> bool {
         .any(|word| body.windows(word.len()).any(|part| part == *word))
 }
 
-fn ask(ledger: &mut Ledger<'_>, key: &'static str, wait: Option<std::time::Duration>) {
-    let longer =
-        |wait: &std::time::Duration| ledger.body_wait.is_none_or(|(longest, _)| *wait > longest);
-    if let Some(wait) = wait.filter(longer) {
+fn ask(ledger: &mut Ledger<'_>, key: &'static str, wait: Option<Duration>) {
+    let longest = ledger.body_wait.map(|(longest, _)| longest);
+    if let Some(wait) = wait.filter(|wait| Some(*wait) > longest) {
         ledger.body_wait = Some((wait, key));
+    }
+}
+
+fn take_field<'h>(ledger: &mut Ledger<'h>, status: u16, name: &'h str, text: &'h str) {
+    if let Some(field) = dialect::lookup(name, None)
+        && !matches!(field.role, Role::Structured | Role::Policy)
+    {
+        ledger.take(status, name, field, text);
     }
 }
 

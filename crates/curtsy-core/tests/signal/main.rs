@@ -5,6 +5,7 @@
 
 mod corpus;
 mod hostile;
+mod mutation;
 
 use curtsy_core::signal::Profile;
 
