@@ -1,0 +1,11 @@
+//! Jobs against servers that others wrote, on loopback: nginx `limit_req`, httpbin, express-rate-limit.
+//!
+//! Judged by a [`Tap`](tap::Tap) between the client and the server, which knows nothing of curtsy. They
+//! are ignored unless asked for, because the servers have to be installed: `./test` does both.
+
+mod express;
+mod httpbin;
+mod nginx;
+mod scene;
+mod server;
+mod tap;
