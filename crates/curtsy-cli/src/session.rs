@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 
 use crate::failure::{Exit, Failure, chain};
 use crate::settings::{FetchSettings, Settings};
-use crate::value::StateUrl;
+use crate::value::{Scoping, StateUrl};
 
 /// How long a second Ctrl-C is needed for an end at once: a shutdown of the runtime waits no longer.
 const SHUTDOWN: Duration = Duration::from_secs(1);
@@ -81,7 +81,11 @@ pub(crate) fn failure(what: &str, error: &curtsy::Error) -> Failure {
 }
 
 fn policies(settings: &Settings) -> Policies {
-    let mut policies = Policies::new(settings.policy.clone());
+    let scoping = match settings.fetch.scoping {
+        Scoping::Host => curtsy::Scoping::Host,
+        Scoping::RegistrableDomain => curtsy::Scoping::RegistrableDomain,
+    };
+    let mut policies = Policies::new(settings.policy.clone()).scoping(scoping);
     for (scope, policy) in &settings.scopes {
         policies = policies.with_scope(scope.clone(), policy.clone());
     }
