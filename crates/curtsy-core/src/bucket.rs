@@ -15,8 +15,8 @@ use crate::time::duration_from_secs;
 /// How late a departure may be and still be charged to the instant at which its token was ready.
 const LATENESS: Duration = Duration::from_millis(5);
 
-/// Float noise: so much short of a token is a token.
-const WHOLE: f64 = 1.0 - 1e-9;
+/// Float noise: so much short of enough is enough.
+const NOISE: f64 = 1e-9;
 
 /// Tokens at an instant. The rate and the capacity are the policy's and the server's, and are handed in.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,22 +41,29 @@ impl Bucket {
         (idle.min(capacity) + waited).min(capacity + rate * LATENESS.as_secs_f64())
     }
 
-    /// When there will be a token.
-    pub(crate) fn ready_at(&self, rate: f64) -> Timestamp {
-        if self.tokens >= WHOLE {
+    /// When there will be `price` tokens.
+    pub(crate) fn ready_at(&self, rate: f64, price: f64) -> Timestamp {
+        if self.tokens >= price - NOISE {
             self.at
         } else {
             self.at
-                .after(duration_from_secs((1.0 - self.tokens) / rate))
+                .after(duration_from_secs((price - self.tokens) / rate))
         }
     }
 
-    /// Takes a token; where there is less than one, what there is.
-    pub(crate) fn take(&mut self, rate: f64, capacity: f64, since: Timestamp, now: Timestamp) {
+    /// Takes `price` tokens; where there are fewer, all.
+    pub(crate) fn take(
+        &mut self,
+        price: f64,
+        rate: f64,
+        capacity: f64,
+        since: Timestamp,
+        now: Timestamp,
+    ) {
         let tokens = self.tokens(rate, capacity, since, now);
         // Noise must not accumulate into a departure that is early.
         *self = Self {
-            tokens: (tokens - 1.0).max(0.0),
+            tokens: (tokens - price).max(0.0),
             at: now.max(self.at),
         };
     }
@@ -67,6 +74,13 @@ impl Bucket {
             tokens: 0.0,
             at: self.at.max(until),
         };
+    }
+
+    /// Empties it of what it held or accrued before `then`.
+    pub(crate) fn drain_before(&mut self, then: Timestamp) {
+        if self.at < then {
+            self.drain(then);
+        }
     }
 
     /// Accounts for the time until `now` at `rate`, before the rate changes, and leaves at most `most` tokens.
@@ -104,16 +118,16 @@ mod tests {
     fn p3_a_burst_then_the_rate() {
         let mut bucket = Bucket::full(5.0, START);
         for _ in 0..5 {
-            assert_eq!(bucket.ready_at(2.0), START);
-            bucket.take(2.0, 5.0, START, START);
+            assert_eq!(bucket.ready_at(2.0, 1.0), START);
+            bucket.take(1.0, 2.0, 5.0, START, START);
         }
-        assert_eq!(bucket.ready_at(2.0), ms(500));
+        assert_eq!(bucket.ready_at(2.0, 1.0), ms(500));
     }
 
     #[test]
     fn p3_idle_time_fills_it_no_further_than_its_capacity() {
         let mut bucket = Bucket::full(5.0, START);
-        bucket.take(2.0, 5.0, START, START);
+        bucket.take(1.0, 2.0, 5.0, START, START);
         let later = START.after(Duration::from_secs(3600));
         assert_eq!(bucket.tokens(2.0, 5.0, later, later), 5.0);
     }
@@ -121,28 +135,28 @@ mod tests {
     #[test]
     fn late_timers_do_not_slow_the_pace_and_never_make_it_early() {
         let mut bucket = Bucket::full(1.0, START);
-        bucket.take(50.0, 1.0, START, START);
+        bucket.take(1.0, 50.0, 1.0, START, START);
         for k in 1..=500_u64 {
-            let ready = bucket.ready_at(50.0);
+            let ready = bucket.ready_at(50.0, 1.0);
             let due = START.after(Duration::from_millis(20 * k));
             assert!(
                 ready >= due && ready.since(due) < Duration::from_millis(1),
                 "{k}: {ready} is not {due}"
             );
             let late = ready.after(Duration::from_micros(k * 7919 % 4_000));
-            bucket.take(50.0, 1.0, START, late);
+            bucket.take(1.0, 50.0, 1.0, START, late);
         }
     }
 
     #[test]
     fn a_long_stall_is_forgiven_only_a_little() {
         let mut bucket = Bucket::full(1.0, START);
-        bucket.take(50.0, 1.0, START, START);
+        bucket.take(1.0, 50.0, 1.0, START, START);
         let stalled = ms(10_000);
-        bucket.take(50.0, 1.0, START, stalled);
+        bucket.take(1.0, 50.0, 1.0, START, stalled);
         let lead = stalled
             .after(Duration::from_millis(20))
-            .since(bucket.ready_at(50.0));
+            .since(bucket.ready_at(50.0, 1.0));
         assert!(lead <= LATENESS, "{lead:?}");
     }
 
@@ -150,7 +164,7 @@ mod tests {
     fn p3_no_token_accrues_during_a_hold() {
         let mut bucket = Bucket::full(5.0, START);
         bucket.drain(ms(60_000));
-        assert_eq!(bucket.ready_at(2.0), ms(60_500));
+        assert_eq!(bucket.ready_at(2.0, 1.0), ms(60_500));
         assert_eq!(bucket.tokens(2.0, 5.0, START, ms(60_000)), 0.0);
     }
 }

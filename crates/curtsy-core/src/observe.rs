@@ -6,7 +6,7 @@ use crate::backoff::Step;
 use crate::breaker::Breaker;
 use crate::bucket::Bucket;
 use crate::outcome::{Answer, Class, Kind, classify};
-use crate::pace::pace;
+use crate::pace::{capacity, pace};
 use crate::policy::{OverCap, Policy, RETRY_AFTER_BUFFER_CAP};
 use crate::quota::{Quota, Reading};
 use crate::signal::{self, Signal, Unit};
@@ -131,6 +131,8 @@ pub fn observe(
                 signal,
                 attempt,
                 uncounted,
+                concurrent: u64::from(policy.per_host),
+                refused: class == Class::Throttled,
                 received: now,
             };
             read_quotas(next, &told);
@@ -164,6 +166,8 @@ struct Told<'a> {
     signal: &'a Signal,
     attempt: &'a Attempt<'a>,
     uncounted: u64,
+    concurrent: u64,
+    refused: bool,
     received: Timestamp,
 }
 
@@ -181,6 +185,8 @@ fn read_quotas(state: &mut HostState, told: &Told<'_>) {
             departed: told.attempt.departed,
             received: told.received,
             uncounted: told.uncounted,
+            concurrent: told.concurrent,
+            refused: told.refused,
         };
         match state
             .quotas
@@ -191,8 +197,7 @@ fn read_quotas(state: &mut HostState, told: &Told<'_>) {
             None => {
                 if state.quotas.len() == MAX_QUOTAS {
                     // The one whose window ended first has the least left to say.
-                    let oldest = (0..MAX_QUOTAS)
-                        .min_by_key(|&at| state.quotas[at].reset.map(|reset| reset.latest()));
+                    let oldest = (0..MAX_QUOTAS).min_by_key(|&at| state.quotas[at].resets_by());
                     state.quotas.remove(oldest.unwrap_or(0));
                 }
                 state.quotas.push(Quota::new(&reading));
@@ -219,18 +224,21 @@ fn steer(
     let rates = state
         .quotas
         .iter()
-        .filter_map(|quota| Some((quota, quota.rate(now)?)));
+        .filter_map(|quota| Some((quota, quota.rate(now, state.rate)?)));
     let Some((quota, published)) = rates.min_by(|(_, a), (_, b)| a.total_cmp(b)) else {
         return;
     };
-    let (trigger, steered_until) = (quota.key.clone(), quota.reset.map(|reset| reset.latest()));
+    let (trigger, steered_until) = (
+        quota.key.clone(),
+        quota.resets_by().filter(|_| !quota.rolling),
+    );
     let budget = state
         .quotas
         .iter()
         .filter_map(|quota| quota.budget(now))
         .min();
 
-    let (capacity, after) = (f64::from(policy.burst), policy.clamp_rate(published));
+    let (capacity, after) = (capacity(policy, state), policy.clamp_rate(published));
     let before = pace(policy, state).map(|(rate, _)| rate);
     let most = budget.map_or(capacity, |budget| capacity.min(budget as f64));
     state

@@ -11,6 +11,7 @@ use crate::bucket::Bucket;
 use crate::decision::{Bound, Decision, Decline, Permit};
 use crate::outcome::Kind;
 use crate::policy::Policy;
+use crate::quota::Quota;
 use crate::reason::Time;
 use crate::state::HostState;
 use crate::suppression::Suppression;
@@ -104,7 +105,7 @@ pub fn bounds(policy: &Policy, state: &HostState, ask: &Ask, now: Timestamp) -> 
     }
     if let Some((rate, reason)) = pace(policy, state) {
         bounds.add(Bound {
-            not_before: token_at(state, rate, reason),
+            not_before: token_at(policy, state, (rate, reason), now),
             reason,
         });
     }
@@ -209,11 +210,16 @@ fn paces_unstated(policy: &Policy, state: &HostState, crawl_delay: Option<Durati
 }
 
 /// P3: when there is a token. The wait that a quota's rate makes ends with its reset at the latest (H5).
-fn token_at(state: &HostState, rate: f64, reason: Reason) -> Timestamp {
-    let Some(bucket) = &state.bucket else {
+fn token_at(
+    policy: &Policy,
+    state: &HostState,
+    (rate, reason): (f64, Reason),
+    now: Timestamp,
+) -> Timestamp {
+    let Some(bucket) = bucket(state, now) else {
         return Timestamp::EPOCH;
     };
-    let ready = bucket.ready_at(rate);
+    let ready = bucket.ready_at(rate, price(policy, state, (rate, reason), now));
     match (reason, state.steered_until) {
         (Reason::Quota, Some(reset)) if state.last_departure.is_none_or(|last| last < reset) => {
             ready.min(reset)
@@ -222,9 +228,53 @@ fn token_at(state: &HostState, rate: f64, reason: Reason) -> Timestamp {
     }
 }
 
+/// The bucket; empty from the moment at which a used-up quota was full again (P3).
+fn bucket(state: &HostState, now: Timestamp) -> Option<Bucket> {
+    let mut bucket = state.bucket?;
+    let refills = state
+        .quotas
+        .iter()
+        .filter_map(|quota| quota.refilled_at(now));
+    if let Some(refilled) = refills.max() {
+        bucket.drain_before(refilled);
+    }
+    Some(bucket)
+}
+
+/// How many tokens a departure takes. At a quota's rate the last of what is left would depart on the reset
+/// and be charged to the next window. `left` departures before it make `left + 1` intervals, so that each
+/// takes that much less than a token; at the floor and at every ceiling it is a whole one.
+fn price(policy: &Policy, state: &HostState, (rate, reason): (f64, Reason), now: Timestamp) -> f64 {
+    if reason != Reason::Quota || rate <= policy.clamp_rate(0.0) {
+        return 1.0;
+    }
+    let spread = |quota: &Quota| {
+        let left = quota.budget(now).filter(|_| !quota.rolling)? as f64;
+        Some(left / (left + 1.0))
+    };
+    let sustained = state.quotas.iter().filter_map(Quota::sustained);
+    let ceiling = policy.clamp_rate(sustained.fold(f64::INFINITY, f64::min));
+    state
+        .quotas
+        .iter()
+        .filter_map(spread)
+        .reduce(f64::max)
+        .map_or(1.0, |price| price.max(rate / ceiling).min(1.0))
+}
+
+/// P3: the most tokens that there can be. A window that rolls gives back one by one, so that no burst fits in.
+pub(crate) fn capacity(policy: &Policy, state: &HostState) -> f64 {
+    if state.quotas.iter().any(|quota| quota.rolling) {
+        1.0
+    } else {
+        f64::from(policy.burst)
+    }
+}
+
 /// P8, K2, K3, R4: times in which only one request may be in flight, or none.
 fn add_solo(bounds: &mut Bounds, policy: &Policy, state: &HostState, now: Timestamp) {
-    if !state.answered
+    let is_blind = |quota: &Quota| quota.needs_reading(now);
+    if (!state.answered || policy.steer && state.quotas.iter().any(is_blind))
         && let Some(not_before) = state.flights.all_down_by(policy.timeout, now)
     {
         bounds.add(Bound {
@@ -300,12 +350,16 @@ fn depart(
     next.interval_draw = draw;
     next.flights.forget_lost(policy.timeout, now);
     next.flights.depart(seq, now);
-    next.quotas.iter_mut().for_each(|quota| quota.depart());
-    if let Some((rate, _)) = pace(policy, state) {
-        let capacity = f64::from(policy.burst);
-        next.bucket
-            .get_or_insert(Bucket::full(capacity, now))
-            .take(rate, capacity, ask.since, now);
+    let in_flight = next.flights.count() as u64 - 1;
+    next.quotas
+        .iter_mut()
+        .for_each(|quota| quota.depart(in_flight, now));
+    if let Some((rate, reason)) = pace(policy, state) {
+        let capacity = capacity(policy, state);
+        let mut bucket = bucket(state, now).unwrap_or(Bucket::full(capacity, now));
+        let price = price(policy, state, (rate, reason), now);
+        bucket.take(price, rate, capacity, ask.since, now);
+        next.bucket = Some(bucket);
     }
     match state.breaker {
         Breaker::Open { cool_down, .. } | Breaker::HalfOpen { cool_down, .. } => {

@@ -124,8 +124,7 @@ impl HostState {
         self.quotas.truncate(MAX_QUOTAS);
         self.quotas
             .iter_mut()
-            .filter_map(|quota| quota.reset.as_mut())
-            .for_each(|reset| reset.clamp(farthest));
+            .for_each(|quota| quota.clamp(now, farthest));
         self.crawl_delays.truncate(MAX_CRAWL_DELAYS);
         if let Some(bucket) = &mut self.bucket {
             bucket.clamp(f64::from(policy.burst));

@@ -1,0 +1,446 @@
+//! A published quota as a scope remembers it (rules H5, H5a, H5b, H6).
+//!
+//! A reading says how much is left and when it is full again. The first number is reduced by what the
+//! server had not counted when it wrote it; the second is an instant that all readings of one window
+//! bracket ever more narrowly. Supported: fixed windows in any rounding of whole-second resets, and
+//! windows that roll (sliding logs and counters, token buckets), told apart by a reset that moves on
+//! before it can have come. Not supported: a quota that others draw on too is seen only as far as their
+//! share shows in the readings.
+
+mod bracket;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+use crate::signal;
+
+pub use bracket::Bracket;
+
+/// H5: no time to a reset counts as shorter, so that a small one makes no large rate.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// No window is shorter.
+const SHORTEST_WINDOW: Duration = Duration::from_millis(1);
+/// A window that was seen to last so little more than whole seconds lasts whole seconds.
+const FUZZ: Duration = Duration::from_millis(250);
+
+/// One quota of a scope.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quota {
+    /// Tells it from the scope's other quotas.
+    pub key: String,
+    /// How much a window allows.
+    pub limit: Option<u64>,
+    /// How long a window is: as published, else as seen where that was seen sharply.
+    pub window: Option<Duration>,
+    /// The least that a reading of this window said is left; `None` where the server never says.
+    pub remaining: Option<u64>,
+    /// When it is full again, as printed.
+    pub reset: Option<Bracket>,
+    /// H5b: the reset does not count down.
+    pub rolling: bool,
+    /// Its reset has lain farther ahead than its window is long: that is no upper end of it.
+    overlong: bool,
+    /// All of it came back when it last reset.
+    whole: bool,
+    /// So many times in a row it reset in less than half its window, which a fixed one never does twice.
+    hasty: u8,
+    /// It has reset, and nothing has been read of the window that later departures opened.
+    unread: bool,
+    /// Departures that the server had not counted in `remaining`.
+    uncounted: u64,
+    /// The latest departure whose answer brought a reading, and when the server counted it: half-way
+    /// between departure and answer.
+    read_by: u64,
+    counted_at: Timestamp,
+    /// When this window's first reading came; of a rolling one, when that was seen to be so.
+    opened: Timestamp,
+    /// When the window before had not ended yet, where its end was seen.
+    opened_after: Option<Timestamp>,
+}
+
+/// What an answer says of a quota, and which departure it answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading<'a> {
+    pub(crate) quota: &'a signal::Quota,
+    pub(crate) seq: u64,
+    pub(crate) departed: Timestamp,
+    pub(crate) received: Timestamp,
+    /// Departed after it, or still unanswered from before it: the server had not counted them.
+    pub(crate) uncounted: u64,
+    /// So many are in flight at once at most: answers overtake each other by fewer.
+    pub(crate) concurrent: u64,
+    /// It came with a refusal.
+    pub(crate) refused: bool,
+}
+
+impl Reading<'_> {
+    fn way(&self) -> Duration {
+        self.received.since(self.departed) / 2
+    }
+
+    fn counted_at(&self) -> Timestamp {
+        self.departed.after(self.way())
+    }
+}
+
+/// Which window a reading is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Window {
+    /// One that has ended: the answer was overtaken by a later one.
+    Former,
+    /// The one that is known.
+    This,
+    /// A later one.
+    Next,
+    /// None in particular: the reset moved on before it can have come.
+    Rolling,
+}
+
+impl Quota {
+    pub(crate) fn new(reading: &Reading<'_>) -> Self {
+        let told = reading.quota;
+        let mut quota = Self {
+            key: told.name.as_str().to_owned(),
+            limit: told.limit,
+            window: told.window,
+            remaining: None,
+            reset: None,
+            rolling: false,
+            overlong: is_overlong(told),
+            whole: false,
+            hasty: 0,
+            unread: false,
+            uncounted: 0,
+            read_by: reading.seq,
+            counted_at: reading.counted_at(),
+            opened: reading.received,
+            opened_after: None,
+        };
+        quota.take(reading);
+        quota
+    }
+
+    /// Takes a reading.
+    pub(crate) fn read(&mut self, reading: &Reading<'_>) {
+        let told = reading.quota;
+        self.limit = told.limit.or(self.limit);
+        if reading.refused && told.remaining == Some(0) && self.has_reset_by(reading.departed) {
+            self.unlearn(told);
+        }
+        self.window = told.window.or(self.window);
+        self.overlong |= is_overlong(told);
+        match self.window_of(reading) {
+            Window::Former if self.unread => return,
+            // It is answered, and was counted in a window that has ended.
+            Window::Former => {
+                self.uncounted = self.uncounted.saturating_sub(1);
+                return;
+            }
+            Window::This => self.narrow(reading),
+            Window::Next if self.rolling => self.take(reading),
+            Window::Next => {
+                self.learn(reading);
+                self.opened = reading.received;
+                self.take(reading);
+            }
+            Window::Rolling => {
+                self.rolling = true;
+                (self.opened, self.opened_after) = (reading.received, None);
+                self.take(reading);
+            }
+        }
+        self.read_by = self.read_by.max(reading.seq);
+        self.counted_at = self.counted_at.max(reading.counted_at());
+    }
+
+    /// One departure is sent against it at `now`, while `in_flight` others are unanswered.
+    pub(crate) fn depart(&mut self, in_flight: u64, now: Timestamp) {
+        if !self.rolling && !self.unread && self.has_reset_by(now) {
+            self.unread = true;
+            // Where it is not known to come back at once, one request looks what there is.
+            self.remaining = self.limit.filter(|_| self.whole).or(Some(1));
+            self.uncounted = in_flight;
+        }
+        self.uncounted = self.uncounted.saturating_add(1);
+    }
+
+    /// What of it nothing has been sent for yet; zero where the server never says.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.remaining.unwrap_or(0).saturating_sub(self.uncounted)
+    }
+
+    /// H5a: when it is full again at the latest. A window that is running lasts no longer from now than
+    /// its whole length.
+    #[must_use]
+    pub fn resets_by(&self) -> Option<Timestamp> {
+        let printed = self.reset?;
+        let whole = self
+            .window
+            .filter(|_| !self.rolling && !self.overlong)
+            .map(|window| self.opened.after(window))
+            .filter(|end| *end >= printed.earliest());
+        Some(whole.map_or(printed.latest(), |end| end.min(printed.latest())))
+    }
+
+    /// H5, H5b: the rate at which it lasts until its reset, departures/s; `None` where it says nothing (any
+    /// more). `before` is the rate so far.
+    pub(crate) fn rate(&self, now: Timestamp, before: Option<f64>) -> Option<f64> {
+        let sustained = self.sustained();
+        if self.remaining.is_none() {
+            return sustained;
+        }
+        if self.rolling {
+            return self.rolling_rate(now);
+        }
+        let rate = match self.resets_by() {
+            Some(reset) if reset <= now || self.left() == 0 => return None,
+            Some(reset) => self.spread_until(reset, now, before),
+            None if self.left() == 0 => 0.0,
+            None => return sustained,
+        };
+        // What is left may be more than the server sustains: 10,000 in 10 s under a policy of 10 per second.
+        Some(sustained.map_or(rate, |sustained| rate.min(sustained)))
+    }
+
+    /// H6: used up, and not full again before the instant returned.
+    pub(crate) fn exhausted_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.exhausted().filter(|reset| *reset > now)
+    }
+
+    /// Whether only an answer tells what there is: it has reset, and either all that a window gives has
+    /// departed since, or it is not known to come back at once.
+    pub(crate) fn needs_reading(&self, now: Timestamp) -> bool {
+        let is_open = if self.unread {
+            self.left() > 0
+        } else {
+            self.whole
+        };
+        !self.rolling && self.remaining.is_some() && !is_open && self.has_reset_by(now)
+    }
+
+    /// When the hold that it made by being used up ended, where nothing has been read of it since.
+    pub(crate) fn refilled_at(&self, now: Timestamp) -> Option<Timestamp> {
+        self.exhausted().filter(|reset| *reset <= now)
+    }
+
+    /// D6: a stored quota is bounded when it is read back.
+    pub(crate) fn clamp(&mut self, now: Timestamp, farthest: Timestamp) {
+        self.counted_at = self.counted_at.min(now);
+        self.opened = self.opened.min(now);
+        if let Some(reset) = &mut self.reset {
+            reset.clamp(farthest);
+        }
+    }
+
+    /// What of it may be sent before its reset; `None` when that has passed, or nothing is known.
+    pub(crate) fn budget(&self, now: Timestamp) -> Option<u64> {
+        self.remaining?;
+        let is_known = self.unread || self.resets_by().is_none_or(|reset| reset > now);
+        is_known.then_some(self.left())
+    }
+
+    /// limit / window, departures/s, where the server publishes both.
+    pub(crate) fn sustained(&self) -> Option<f64> {
+        let (limit, window) = (self.limit? as f64, self.window?.as_secs_f64());
+        (window > 0.0).then_some(limit / window)
+    }
+
+    fn exhausted(&self) -> Option<Timestamp> {
+        self.resets_by()
+            .filter(|_| self.remaining.is_some() && self.left() == 0)
+    }
+
+    /// H5: what is left, over the time to the reset. Within the last second the rate does not grow; but
+    /// where all comes back then, neither does it fall below what the window has borne, which would waste
+    /// the rest.
+    fn spread_until(&self, reset: Timestamp, now: Timestamp, before: Option<f64>) -> f64 {
+        let (left, time) = (self.left() as f64, reset.since(now));
+        let rate = left / time.max(SHORTEST).as_secs_f64();
+        let borne = before.filter(|_| self.whole).unwrap_or(0.0);
+        borne.max(rate).min(left / time.as_secs_f64())
+    }
+
+    /// H5b: the limit over the window, and slower when little is left: an answer that finds it used up
+    /// would hold all for a whole window. What was sent before it was seen to roll comes back only when a
+    /// window has passed since.
+    fn rolling_rate(&self, now: Timestamp) -> Option<f64> {
+        let limit = self.limit.or(self.remaining)?;
+        let window = match (self.window, self.reset) {
+            (Some(window), _) => window,
+            (None, reset) => reset?.latest().since(now),
+        };
+        let evenly =
+            limit.saturating_sub(1).max(1) as f64 / window.max(SHORTEST_WINDOW).as_secs_f64();
+        let first = self.opened.after(window);
+        if now < first {
+            return Some(evenly.min(self.spread_until(first, now, None)));
+        }
+        let reserve = (2 + limit / 50) as f64;
+        Some(evenly * (self.left() as f64 / reserve).min(1.0))
+    }
+
+    fn window_of(&self, reading: &Reading<'_>) -> Window {
+        let is_later = reading.seq > self.read_by;
+        let overtaken_or_next = if is_later {
+            Window::Next
+        } else {
+            Window::Former
+        };
+        if self.rolling {
+            return overtaken_or_next;
+        }
+        if self.has_reset_by(reading.departed)
+            || self.has_refilled(reading)
+            || self.has_moved_on(reading)
+        {
+            return Window::Next;
+        }
+        if self.is_overtaken(reading) {
+            return Window::Former;
+        }
+        let (Some(known), Some(told)) = (self.reset, reading.quota.reset) else {
+            return match self.reset {
+                None if reading.quota.reset.is_some() => Window::Next,
+                _ => Window::This,
+            };
+        };
+        let bracket = Bracket::of(told, reading.departed, reading.received);
+        let since = reading.received.since(self.opened);
+        if bracket.is_before(&known, told) {
+            overtaken_or_next
+        } else if !bracket.is_after(&known, told, since) {
+            if self.unread {
+                Window::Former
+            } else {
+                Window::This
+            }
+        } else if is_later && reading.received < known.earliest() {
+            Window::Rolling
+        } else {
+            Window::Next
+        }
+    }
+
+    fn has_reset_by(&self, then: Timestamp) -> bool {
+        self.resets_by().is_some_and(|reset| reset <= then)
+    }
+
+    /// Whether more is left than before, and not only since answers overtook each other: then at most as
+    /// many more as are in flight at once.
+    fn has_refilled(&self, reading: &Reading<'_>) -> bool {
+        let (Some(now), Some(before)) = (reading.quota.remaining, self.remaining) else {
+            return false;
+        };
+        let overtaken = reading.concurrent + self.read_by.saturating_sub(reading.seq);
+        now > before && (reading.departed >= self.counted_at || now - before >= overtaken)
+    }
+
+    /// Whether as much is left as before although the server has counted one more, and the window can have
+    /// ended between the two.
+    fn has_moved_on(&self, reading: &Reading<'_>) -> bool {
+        let is_same = self.remaining.is_some_and(|before| before > 0)
+            && reading.quota.remaining == self.remaining;
+        is_same
+            && reading.departed >= self.counted_at
+            && self
+                .reset
+                .is_some_and(|known| reading.received >= known.earliest())
+    }
+
+    /// Whether less is left than all that departed can have used up, and it left before this window was
+    /// seen to open: then it was counted in the one before.
+    fn is_overtaken(&self, reading: &Reading<'_>) -> bool {
+        let is_less = reading
+            .quota
+            .remaining
+            .is_some_and(|told| told < self.left());
+        is_less && reading.departed < self.opened
+    }
+
+    /// Another reading of the window that is known. Whoever was answered with one is counted in the least.
+    fn narrow(&mut self, reading: &Reading<'_>) {
+        if let (Some(known), Some(told)) = (&mut self.reset, reading.quota.reset) {
+            known.narrow(&Bracket::of(told, reading.departed, reading.received).knowing(known));
+            known.not_ended_by(reading.departed);
+        }
+        let Some(told) = reading.quota.remaining else {
+            return;
+        };
+        self.uncounted = self.uncounted.saturating_sub(1);
+        if self.remaining.is_none_or(|least| told < least) {
+            self.remaining = Some(told);
+            self.uncounted = self.uncounted.min(reading.uncounted);
+        }
+    }
+
+    /// The first reading of a window, or one that stands for itself.
+    fn take(&mut self, reading: &Reading<'_>) {
+        let told = reading.quota;
+        self.reset = told.reset.map(|reset| {
+            let told = Bracket::of(reset, reading.departed, reading.received);
+            self.reset.map_or(told, |known| told.knowing(&known))
+        });
+        if let Some(remaining) = told.remaining {
+            self.remaining = Some(remaining);
+            self.uncounted = reading.uncounted;
+        }
+        self.unread = false;
+    }
+
+    /// What the end of a window tells: whether all came back at once, and where the end was seen, how the
+    /// server rounds and how long a window lasts.
+    fn learn(&mut self, reading: &Reading<'_>) {
+        let told = reading.quota;
+        let has_refilled = self.has_refilled(reading);
+        self.whole = self.limit.zip(told.remaining).is_some_and(|(limit, now)| {
+            now.saturating_add(reading.uncounted).saturating_add(1) >= limit
+        });
+        let lasted = reading.received.since(self.opened);
+        self.hasty = match told.window {
+            Some(window) if lasted < window / 2 => self.hasty.saturating_add(1),
+            _ => 0,
+        };
+        self.rolling = self.hasty > 1;
+        if !self.whole || !has_refilled || self.rolling {
+            self.opened_after = None;
+            return;
+        }
+        if let Some(known) = &mut self.reset {
+            known.ended_by(reading.received);
+        }
+        if let (None, Some(opened)) = (told.window, self.opened_after) {
+            let length = whole_seconds(reading.received.since(opened));
+            self.window = Some(self.window.map_or(length, |known| known.min(length)));
+        }
+        self.opened_after = Some(self.counted_at.before(reading.way()));
+    }
+
+    /// A quota that should have been full again was not: what was learned of it was wrong.
+    fn unlearn(&mut self, told: &signal::Quota) {
+        if let Some(known) = &mut self.reset {
+            known.unlearn();
+        }
+        if told.window.is_none() {
+            self.window = None;
+        }
+    }
+}
+
+/// Whether the reset lies farther ahead than the window is long, and not only by what a time of day may be off.
+fn is_overlong(told: &signal::Quota) -> bool {
+    told.reset
+        .zip(told.window)
+        .is_some_and(|(reset, window)| reset.after > window + reset.skew * 2)
+}
+
+fn whole_seconds(seen: Duration) -> Duration {
+    let whole = Duration::from_secs(seen.as_secs());
+    if !whole.is_zero() && seen - whole < FUZZ {
+        whole
+    } else {
+        seen
+    }
+}
