@@ -5,10 +5,10 @@ use curtsy::core::PolicyValues;
 use crate::scene::{Scene, numbered};
 use crate::server::Server;
 
-/// 40 requests at 12 per 2 s: the quota is met, waited out and met again, and never overrun.
+/// 30 requests at 12 per 2 s: the quota is met, waited out and met again, and never overrun.
 async fn assert_a_published_quota_is_never_overrun(dialect: &str) {
     let server = Server::start("express-rate-limit", &[dialect, "12", "2000"]);
-    let (scene, paths) = (Scene::with(server), numbered(40));
+    let (scene, paths) = (Scene::with(server), numbered(30));
     let policy = PolicyValues {
         max_rate: Some(100.0),
         ..PolicyValues::compliant()
