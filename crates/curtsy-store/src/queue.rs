@@ -29,8 +29,8 @@ pub const MAX_PAGE: usize = 32;
 #[async_trait]
 pub trait Queue: Send + Sync + fmt::Debug {
     /// Adds URLs in this order, except those whose key the job has already, whatever became of them:
-    /// adding the same input again is harmless. Few large batches are cheaper than many small ones: in
-    /// a job of a million URLs one of 16,384 costs half of what four of 4096 do.
+    /// adding the same input again is harmless. Batches of some ten thousand are cheapest in a job of a
+    /// million.
     async fn enqueue(&self, urls: Vec<NewUrl>) -> Result<Enqueued, StoreError>;
 
     /// Leases up to `scopes` scopes that have something due and that nobody else has, until

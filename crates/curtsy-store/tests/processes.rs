@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::Timestamp;
@@ -25,7 +26,8 @@ const LEASE: Duration = Duration::from_secs(60);
 const NOW: Timestamp = Timestamp::from_secs(1);
 
 const PROCESSES: u64 = 4;
-const SWAPS: u64 = 200;
+const TASKS: u64 = 4;
+const SWAPS: u64 = 50;
 
 #[tokio::test]
 async fn four_processes_lose_no_swap() {
@@ -41,15 +43,30 @@ async fn four_processes_lose_no_swap() {
     let store = SqliteStore::open(&dir.path().join("state.db"))
         .await
         .unwrap();
-    assert_eq!(count(&store, "scope:shared").await, PROCESSES * SWAPS);
+    assert_eq!(
+        count(&store, "scope:shared").await,
+        PROCESSES * TASKS * SWAPS
+    );
 }
 
 #[tokio::test]
 #[ignore = "a child of four_processes_lose_no_swap"]
 async fn child_counts() {
     let store = SqliteStore::open(&dir().join("state.db")).await.unwrap();
-    for _ in 0..SWAPS {
-        count_up(&store, "scope:shared").await;
+    let store = Arc::new(store);
+    // Several at once, so that one transaction holds the loads of some and the swaps of others.
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move {
+                for _ in 0..SWAPS {
+                    count_up(&*store, "scope:shared").await;
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
     }
 }
 

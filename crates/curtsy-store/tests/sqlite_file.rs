@@ -137,7 +137,11 @@ async fn a_newer_schema_is_seen_in_a_log_that_is_not_written_back() {
     fill(&path).await;
     let newer = Connection::open(&path).unwrap();
     newer.pragma_update(None, "user_version", 2).unwrap();
-    let log = dir.path().join("state.db-wal");
+    // As a crash leaves them behind.
+    let log = dir.path().join("crashed.db-wal");
+    fs::copy(dir.path().join("state.db-wal"), &log).unwrap();
+    let path = dir.path().join("crashed.db");
+    fs::copy(dir.path().join("state.db"), &path).unwrap();
     let read = || (fs::read(&path).unwrap(), fs::read(&log).unwrap());
     let before = read();
     assert!(!before.1.is_empty());

@@ -6,7 +6,7 @@ use super::steps::{LEASE, at, counts, deferred, finished, records, url_of};
 use crate::memory::MemoryQueue;
 use crate::queue::{LeasedScope, Queue, Rest, Settlement, UrlId};
 
-const ROUNDS: usize = 300;
+const ROUNDS: usize = 600;
 
 /// The same random calls to both, and the same answers.
 pub async fn random_calls_are_answered_as_by_the_reference(queue: Arc<dyn Queue>) {
@@ -21,7 +21,7 @@ pub async fn random_calls_are_answered_as_by_the_reference(queue: Arc<dyn Queue>
         now += random.below(4);
         let call = Call::draw(&mut random, now);
         both.make(&call, round).await;
-        if round % 10 == 9 {
+        if round % 3 == 0 {
             both.compare(round).await;
         }
     }
@@ -64,9 +64,9 @@ impl Call {
         let page = random.below(5) as usize;
         match random.below(20) {
             0..4 => Self::Enqueue {
-                scope: random.below(6),
-                first: random.below(40),
-                urls: random.below(6),
+                scope: random.below(8),
+                first: random.below(6),
+                urls: random.below(4),
             },
             4..9 => Self::Lease {
                 scopes: random.below(3) as usize,
@@ -88,7 +88,7 @@ impl Call {
                 Self::Release { which, rest }
             }
             14..18 => Self::Settle(
-                (0..random.below(4))
+                (0..random.below(6))
                     .map(|_| settlement(random, now))
                     .collect(),
             ),
@@ -99,7 +99,7 @@ impl Call {
 }
 
 fn settlement(random: &mut Random, now: u64) -> Settlement {
-    let id = UrlId(random.below(120));
+    let id = UrlId(random.below(60));
     match random.below(6) {
         0..2 => finished(id, "fetched"),
         2 => finished(id, "failed"),

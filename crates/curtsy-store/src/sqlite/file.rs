@@ -44,9 +44,6 @@ pub(super) fn open(path: &Path, format: &Format) -> Result<Connection, StoreErro
         fs::create_dir_all(parent).map_err(|error| of_io(path, error))?;
     }
     let existed = path.exists();
-    if existed && !with_suffix(path, "-journal").exists() {
-        refuse_untouched(path, format)?;
-    }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -80,24 +77,6 @@ pub(super) fn open(path: &Path, format: &Format) -> Result<Connection, StoreErro
     keep_log(false)?;
     tune(&connection, format).map_err(failed)?;
     Ok(connection)
-}
-
-/// Looks at the file's own pages alone, without a lock or a log: not even the files beside it change.
-fn refuse_untouched(path: &Path, format: &Format) -> Result<(), StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_URI
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let identity = Connection::open_with_flags(immutable_uri(path), flags)
-        .and_then(|connection| Identity::read_at_once(&connection));
-    match identity {
-        Ok(identity) => identity.is_new(path, format).map(|_new| ()),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
-            Err(of_sqlite(path, error))
-        }
-        // Without its log the file may well look damaged, or is not to be read at all: the real
-        // opening tells.
-        Err(_) => Ok(()),
-    }
 }
 
 /// What a file says that it is.
@@ -252,18 +231,4 @@ pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-fn immutable_uri(path: &Path) -> String {
-    let mut uri = "file:".to_owned();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                uri.push(char::from(*byte));
-            }
-            byte => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri.push_str("?immutable=1");
-    uri
 }
