@@ -76,6 +76,11 @@ impl Bucket {
         };
     }
 
+    /// Whether it is empty on account of a hold that lasts beyond `now`.
+    pub(crate) fn is_drained(&self, now: Timestamp) -> bool {
+        self.at > now
+    }
+
     /// Empties it of what it held or accrued before `then`.
     pub(crate) fn drain_before(&mut self, then: Timestamp) {
         if self.at < then {
@@ -94,8 +99,9 @@ impl Bucket {
         self.tokens = self.tokens.min(most);
     }
 
-    /// Bounds what a stored bucket can hold (D6).
-    pub(crate) fn clamp(&mut self, capacity: f64) {
+    /// Bounds what a stored bucket can hold, and how long it can stay empty (D6).
+    pub(crate) fn clamp(&mut self, capacity: f64, latest: Timestamp) {
+        self.at = self.at.min(latest);
         self.tokens = if self.tokens.is_finite() {
             self.tokens.clamp(0.0, capacity)
         } else {

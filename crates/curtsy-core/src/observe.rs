@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::backoff::Step;
 use crate::breaker::Breaker;
 use crate::bucket::Bucket;
-use crate::outcome::{Answer, Class, Kind, classify};
+use crate::outcome::{Answer, Class, Failure, Kind, classify};
 use crate::pace::{capacity, pace};
 use crate::policy::{OverCap, Policy, RETRY_AFTER_BUFFER_CAP};
 use crate::quota::{Quota, Reading};
@@ -359,7 +359,7 @@ fn adjust_delay(
     draw: Draw,
     changes: &mut Vec<Change>,
 ) {
-    let overload = class == Class::Throttled || matches!(answer, Answer::Failed(_));
+    let overload = class == Class::Throttled || is_of_the_host(answer);
     let step = match class {
         _ if overload && directed && !policy.multiply_on_directive => None,
         _ if overload => state.backoff.multiply(policy, attempt.departed, now),
@@ -460,6 +460,11 @@ fn turn_breaker(
             trigger: trigger.to_owned(),
         });
     }
+}
+
+/// D1: a failure of the connection is the host's; an answer that is no HTTP is one URL's.
+fn is_of_the_host(answer: &Answer<'_>) -> bool {
+    matches!(answer, Answer::Failed(failure) if *failure != Failure::Protocol)
 }
 
 fn trigger_of(class: Class, answer: &Answer<'_>) -> String {

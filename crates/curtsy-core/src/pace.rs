@@ -103,16 +103,17 @@ pub fn bounds(policy: &Policy, state: &HostState, ask: &Ask, now: Timestamp) -> 
     if let Some(last) = state.last_departure {
         add_intervals(&mut bounds, policy, state, last);
     }
-    if let Some((rate, reason)) = pace(policy, state) {
+    if let Some(pace) = pace(policy, state)
+        && let Some(bound) = token_bound(policy, state, pace, now)
+    {
+        bounds.add(bound);
+    }
+    if state.backoff.until > Timestamp::EPOCH {
         bounds.add(Bound {
-            not_before: token_at(policy, state, (rate, reason), now),
-            reason,
+            not_before: state.backoff.until,
+            reason: Reason::DynamicDelay,
         });
     }
-    bounds.add(Bound {
-        not_before: state.backoff.until,
-        reason: Reason::DynamicDelay,
-    });
     if let Some(hold) = &state.hold {
         bounds.add(Bound {
             not_before: hold.until,
@@ -210,22 +211,34 @@ fn paces_unstated(policy: &Policy, state: &HostState, crawl_delay: Option<Durati
 }
 
 /// P3: when there is a token. The wait that a quota's rate makes ends with its reset at the latest (H5).
-fn token_at(
+fn token_bound(
     policy: &Policy,
     state: &HostState,
     (rate, reason): (f64, Reason),
     now: Timestamp,
-) -> Timestamp {
-    let Some(bucket) = bucket(state, now) else {
-        return Timestamp::EPOCH;
-    };
-    let ready = bucket.ready_at(rate, price(policy, state, (rate, reason), now));
-    match (reason, state.steered_until) {
+) -> Option<Bound> {
+    let bucket = bucket(state, now)?;
+    // H8: never above what the operator allows, whatever a departure costs and even where the reset is sooner.
+    let fastest = bucket.ready_at(policy.clamp_rate(f64::INFINITY), 1.0);
+    let price = price(policy, state, (rate, reason), now);
+    let ready = bucket.ready_at(rate, price).max(fastest);
+    let not_before = match (reason, state.steered_until) {
         (Reason::Quota, Some(reset)) if state.last_departure.is_none_or(|last| last < reset) => {
-            ready.min(reset)
+            ready.min(reset.max(fastest))
         }
         _ => ready,
-    }
+    };
+    // A token that is late since none accrues during a hold is late by that hold.
+    let reason = if !bucket.is_drained(now) {
+        reason
+    } else if state.hold(now).is_some() {
+        Reason::ServerHold
+    } else if state.backoff_until(now).is_some() {
+        Reason::DynamicDelay
+    } else {
+        reason
+    };
+    Some(Bound { not_before, reason })
 }
 
 /// The bucket; empty from the moment at which a used-up quota was full again (P3).

@@ -2,7 +2,7 @@
 
 use crate::backoff::rung;
 use crate::decision::Bound;
-use crate::outcome::{Answer, Class};
+use crate::outcome::{Answer, Class, Failure};
 use crate::policy::Policy;
 use crate::{Draw, Reason, Timestamp};
 
@@ -44,10 +44,12 @@ pub fn retry(
         return Next::Stands;
     }
     Next::Again(match answer {
-        Answer::Head { .. } if class != Class::Throttled => Bound {
-            not_before: now.after(ladder(policy, tries, draw)),
-            reason: Reason::RetryBackoff,
-        },
+        Answer::Head { .. } | Answer::Failed(Failure::Protocol) if class != Class::Throttled => {
+            Bound {
+                not_before: now.after(ladder(policy, tries, draw)),
+                reason: Reason::RetryBackoff,
+            }
+        }
         _ => Bound::FREE,
     })
 }
@@ -61,7 +63,7 @@ fn ladder(policy: &Policy, tries: u32, draw: Draw) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::{Failure, classify};
+    use crate::outcome::classify;
     use crate::policy::PolicyValues;
     use crate::signal::Signal;
 

@@ -126,11 +126,15 @@ impl HostState {
             .iter_mut()
             .for_each(|quota| quota.clamp(now, farthest));
         self.crawl_delays.truncate(MAX_CRAWL_DELAYS);
-        if let Some(bucket) = &mut self.bucket {
-            bucket.clamp(f64::from(policy.burst));
-        }
         if let Some(hold) = &mut self.hold {
             hold.until = hold.until.min(farthest);
+        }
+        if let Some(bucket) = &mut self.bucket {
+            let held = self.hold.as_ref().map_or(now, |hold| hold.until);
+            bucket.clamp(
+                f64::from(policy.burst),
+                now.max(held).max(self.backoff.until),
+            );
         }
         self
     }
