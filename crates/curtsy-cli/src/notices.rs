@@ -23,32 +23,90 @@ pub(crate) fn notices(verbosity: u8, say: impl Fn(&str) + Send + Sync + 'static)
 /// The lines of a notice, each with the verbosity from which on it is said.
 fn lines(notice: &Notice<'_>) -> Vec<(u8, String)> {
     match notice {
-        Notice::Throttled { scope, status, told, until, headers } => {
+        Notice::Throttled {
+            scope,
+            status,
+            told,
+            until,
+            headers,
+        } => {
             let until = clock(*until);
             match told {
                 Some((wait, source)) => {
-                    vec![(1, format!("{scope} answered {status}: nothing departs for {} (from {source}), until {until}", short(*wait)))]
+                    vec![(
+                        1,
+                        format!(
+                            "{scope} answered {status}: nothing departs for {} (from {source}), until {until}",
+                            short(*wait)
+                        ),
+                    )]
                 }
                 None => {
-                    let mut lines = vec![(1, format!("{scope} answered {status} and named no wait: backing off until {until}"))];
+                    let mut lines = vec![(
+                        1,
+                        format!(
+                            "{scope} answered {status} and named no wait: backing off until {until}"
+                        ),
+                    )];
                     // Without a usable header, all of them help to find out why.
-                    lines.extend(headers.iter().map(|(name, value)| (2, format!("  {name}: {}", printable(value.as_bytes())))));
+                    lines.extend(headers.iter().map(|(name, value)| {
+                        (2, format!("  {name}: {}", printable(value.as_bytes())))
+                    }));
                     lines
                 }
             }
         }
-        Notice::Failed { scope, error, until } => {
-            let next = until.map(|until| format!("; next try not before {}", clock(until))).unwrap_or_default();
+        Notice::Failed {
+            scope,
+            error,
+            until,
+        } => {
+            let next = until
+                .map(|until| format!("; next try not before {}", clock(until)))
+                .unwrap_or_default();
             vec![(1, format!("{scope}: {}{next}", chain(*error)))]
         }
-        Notice::Suppressed { scope } => vec![(1, format!("{scope} keeps answering 403: it is left alone (curtsy state lift {scope} ends that)"))],
-        Notice::BreakerOpened { scope, until } => vec![(1, format!("{scope} fails too often: nothing departs until {}", clock(*until)))],
-        Notice::Disallowed { url, rule: Some((rule, line)) } => vec![(2, format!("robots.txt line {line} disallows {}: {rule}", redacted(url)))],
-        Notice::Disallowed { url, rule: None } => vec![(2, format!("robots.txt disallows {}", redacted(url)))],
-        Notice::Deferred { url, bound } => {
-            vec![(2, format!("{} is deferred until {}: {}", redacted(url), clock(bound.not_before), bound.reason.sentence()))]
+        Notice::Suppressed { scope } => vec![(
+            1,
+            format!(
+                "{scope} keeps answering 403: it is left alone (curtsy state lift {scope} ends that)"
+            ),
+        )],
+        Notice::BreakerOpened { scope, until } => vec![(
+            1,
+            format!(
+                "{scope} fails too often: nothing departs until {}",
+                clock(*until)
+            ),
+        )],
+        Notice::Disallowed {
+            url,
+            rule: Some((rule, line)),
+        } => vec![(
+            2,
+            format!("robots.txt line {line} disallows {}: {rule}", redacted(url)),
+        )],
+        Notice::Disallowed { url, rule: None } => {
+            vec![(2, format!("robots.txt disallows {}", redacted(url)))]
         }
-        Notice::StoreLost { error } => vec![(1, format!("waiting for the state store, nothing departs meanwhile: {}", chain(*error)))],
+        Notice::Deferred { url, bound } => {
+            vec![(
+                2,
+                format!(
+                    "{} is deferred until {}: {}",
+                    redacted(url),
+                    clock(bound.not_before),
+                    bound.reason.sentence()
+                ),
+            )]
+        }
+        Notice::StoreLost { error } => vec![(
+            1,
+            format!(
+                "waiting for the state store, nothing departs meanwhile: {}",
+                chain(*error)
+            ),
+        )],
         Notice::StoreBack => vec![(1, "the state store is back".to_owned())],
         other => vec![(3, format!("{other:?}"))],
     }
@@ -63,10 +121,11 @@ pub(crate) fn clock(at: Timestamp) -> String {
     }
 }
 
-/// A duration in one short piece: `0.3 s`, `42 s`, `3 min 5 s`, `2 h 5 min`, `3 d 4 h`.
+/// A duration in one short piece: `8 ms`, `0.3 s`, `42 s`, `3 min 5 s`, `2 h 5 min`, `3 d 4 h`.
 pub(crate) fn short(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
+        _ if duration.as_millis() < 100 => format!("{} ms", duration.as_millis()),
         0..10 => format!("{:.1} s", duration.as_secs_f64()),
         10..60 => format!("{seconds} s"),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
@@ -78,7 +137,10 @@ pub(crate) fn short(duration: Duration) -> String {
 fn printable(value: &[u8]) -> String {
     const LONGEST: usize = 200;
     let text = String::from_utf8_lossy(value);
-    text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars()
+        .take(LONGEST)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 #[cfg(test)]
@@ -87,13 +149,24 @@ mod tests {
 
     #[test]
     fn durations_are_short() {
-        for (seconds, expected) in [(0.34, "0.3 s"), (42.9, "42 s"), (185.0, "3 min 5 s"), (7500.0, "2 h 5 min"), (273_600.0, "3 d 4 h")] {
+        for (seconds, expected) in [
+            (0.0, "0 ms"),
+            (0.0085, "8 ms"),
+            (0.34, "0.3 s"),
+            (42.9, "42 s"),
+            (185.0, "3 min 5 s"),
+            (7500.0, "2 h 5 min"),
+            (273_600.0, "3 d 4 h"),
+        ] {
             assert_eq!(short(Duration::from_secs_f64(seconds)), expected);
         }
     }
 
     #[test]
     fn instants_are_in_utc_to_the_second() {
-        assert_eq!(clock(Timestamp::from_secs(1_716_215_521)), "2024-05-20 14:32:01 UTC");
+        assert_eq!(
+            clock(Timestamp::from_secs(1_716_215_521)),
+            "2024-05-20 14:32:01 UTC"
+        );
     }
 }

@@ -39,8 +39,12 @@ impl Screen {
     /// Standard error: with bars on a terminal, silent at verbosity 0.
     pub(crate) fn new(verbosity: u8) -> Self {
         let bars = std::io::stderr().is_terminal() && verbosity > 0;
-        let bars = bars.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10)));
-        Self { bars, quiet: verbosity == 0 }
+        let bars =
+            bars.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10)));
+        Self {
+            bars,
+            quiet: verbosity == 0,
+        }
     }
 
     /// Says one line.
@@ -59,7 +63,10 @@ impl Screen {
             Some(bars) => Some(tokio::spawn(draw(bars.clone(), view, client, meter))),
             None => Some(tokio::spawn(tell(view, client, meter))),
         };
-        Display { screen: self.clone(), task }
+        Display {
+            screen: self.clone(),
+            task,
+        }
     }
 }
 
@@ -76,8 +83,11 @@ impl Display {
 }
 
 async fn draw(bars: MultiProgress, view: ProgressView, client: Client, mut meter: Meter) {
-    let style = |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let overall = bars.add(ProgressBar::new(0).with_style(style("{bar:24.green} {pos}/{len} {wide_msg}")));
+    let style = |template: &str| {
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+    };
+    let overall =
+        bars.add(ProgressBar::new(0).with_style(style("{bar:24.green} {pos}/{len} {wide_msg}")));
     let line = style("  {wide_msg}");
     let mut lines: Vec<ProgressBar> = Vec::new();
     loop {
@@ -110,7 +120,12 @@ async fn tell(view: ProgressView, client: Client, mut meter: Meter) {
         tokio::time::sleep(LINE).await;
         let progress = view.now();
         meter.note(&progress);
-        output::say(&format!("{}/{} {}", ended(&progress), progress.total, meter.describe(&progress)));
+        output::say(&format!(
+            "{}/{} {}",
+            ended(&progress),
+            progress.total,
+            meter.describe(&progress)
+        ));
         let now = client.now();
         for scope in busiest(&client).iter().take(3) {
             output::say(&format!("  {}", describe(scope, now)));
@@ -126,7 +141,12 @@ impl Meter {
     fn note(&mut self, progress: &Progress) {
         let now = Instant::now();
         self.0.push_back((now, progress.ended_now));
-        while self.0.len() > 2 && self.0.front().is_some_and(|(at, _)| now.duration_since(*at) > RATE_OVER) {
+        while self.0.len() > 2
+            && self
+                .0
+                .front()
+                .is_some_and(|(at, _)| now.duration_since(*at) > RATE_OVER)
+        {
             self.0.pop_front();
         }
     }
@@ -140,7 +160,12 @@ impl Meter {
     fn describe(&self, progress: &Progress) -> String {
         let count = |outcome| progress.ended.get(&outcome).copied().unwrap_or(0);
         let mut parts = vec![format!("{} fetched", count(Outcome::Fetched))];
-        for (outcome, name) in [(Outcome::HttpError, "http errors"), (Outcome::Failed, "failed"), (Outcome::Disallowed, "disallowed"), (Outcome::Suppressed, "suppressed")] {
+        for (outcome, name) in [
+            (Outcome::HttpError, "http errors"),
+            (Outcome::Failed, "failed"),
+            (Outcome::Disallowed, "disallowed"),
+            (Outcome::Suppressed, "suppressed"),
+        ] {
             if count(outcome) > 0 {
                 parts.push(format!("{} {name}", count(outcome)));
             }
@@ -149,7 +174,10 @@ impl Meter {
             parts.push(format!("{rate:.1}/s"));
             let left = progress.total.saturating_sub(ended(progress));
             if left > 0 {
-                parts.push(format!("ETA {}", short(Duration::from_secs_f64((left as f64 / rate).min(1e9)))));
+                parts.push(format!(
+                    "ETA {}",
+                    short(Duration::from_secs_f64((left as f64 / rate).min(1e9)))
+                ));
             }
         }
         parts.join(" · ")
@@ -161,8 +189,17 @@ fn ended(progress: &Progress) -> u64 {
 }
 
 fn busiest(client: &Client) -> Vec<ScopeView> {
-    let mut scopes: Vec<ScopeView> = client.scopes().into_iter().filter(|view| view.waits_for.is_some() || in_flight(view) > 0).collect();
-    scopes.sort_by_key(|view| (std::cmp::Reverse(view.state.as_ref().map_or(0, |state| state.departures())), view.scope.clone()));
+    let mut scopes: Vec<ScopeView> = client
+        .scopes()
+        .into_iter()
+        .filter(|view| view.waits_for.is_some() || in_flight(view) > 0)
+        .collect();
+    scopes.sort_by_key(|view| {
+        (
+            std::cmp::Reverse(view.state.as_ref().map_or(0, |state| state.departures())),
+            view.scope.clone(),
+        )
+    });
     scopes.truncate(SCOPES);
     scopes
 }
@@ -174,15 +211,33 @@ fn in_flight(view: &ScopeView) -> usize {
 /// One scope in one line: what it does, how long it waits and why.
 fn describe(view: &ScopeView, now: Timestamp) -> String {
     let state = view.state.as_ref();
-    let doing = match (state.map(|state| (state.suppression(), state.breaker())), view.waits_for) {
+    let doing = match (
+        state.map(|state| (state.suppression(), state.breaker())),
+        view.waits_for,
+    ) {
         (Some((Suppression::Active { .. }, _)), _) => "suppressed".to_owned(),
         (Some((_, Breaker::Open { .. })), _) => "broken".to_owned(),
-        (_, Some(bound)) => format!("waits {}: {}", short(bound.not_before.since(now)), bound.reason.sentence()),
+        (_, Some(bound)) => format!(
+            "waits {}: {}",
+            short(bound.not_before.since(now)),
+            bound.reason.sentence()
+        ),
         _ => "flows".to_owned(),
     };
-    let rate = state.and_then(|state| curtsy::core::pace(&view.policy, state)).map(|(rate, _)| format!(" · {rate:.1}/s")).unwrap_or_default();
-    let left = state.and_then(|state| state.quotas().first()).and_then(|quota| quota.remaining).map(|left| format!(" · quota left {left}")).unwrap_or_default();
-    format!("{:<24} {doing}{rate}{left} · {} in flight", view.scope.as_str(), in_flight(view))
+    let rate = state
+        .and_then(|state| curtsy::core::pace(&view.policy, state))
+        .map(|(rate, _)| format!(" · {rate:.1}/s"))
+        .unwrap_or_default();
+    let left = state
+        .and_then(|state| state.quotas().first())
+        .and_then(|quota| quota.remaining)
+        .map(|left| format!(" · quota left {left}"))
+        .unwrap_or_default();
+    format!(
+        "{:<24} {doing}{rate}{left} · {} in flight",
+        view.scope.as_str(),
+        in_flight(view)
+    )
 }
 
 /// Lets a listener say lines on the screen.

@@ -31,7 +31,12 @@ pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T
 ///
 /// # Errors
 /// The state store cannot be opened, or an option makes no sense.
-pub(crate) async fn client(settings: &Settings, clock: Clock, audit: Audit, notices: Notices) -> Result<Client, Failure> {
+pub(crate) async fn client(
+    settings: &Settings,
+    clock: Clock,
+    audit: Audit,
+    notices: Notices,
+) -> Result<Client, Failure> {
     let fetch = &settings.fetch;
     let transport = transport(settings, clock.clone())?;
     let mut builder = Client::builder()
@@ -51,7 +56,9 @@ pub(crate) async fn client(settings: &Settings, clock: Clock, audit: Audit, noti
     for header in &fetch.headers {
         builder = builder.header(header.name.clone(), header.value.clone());
     }
-    builder.build().map_err(|error| failure("the client", &error))
+    builder
+        .build()
+        .map_err(|error| failure("the client", &error))
 }
 
 /// The state store.
@@ -63,7 +70,11 @@ pub(crate) async fn store(url: &StateUrl) -> Result<Arc<dyn HostStore>, Failure>
         StateUrl::Memory => Ok(Arc::new(MemoryStore::new())),
         StateUrl::Sqlite(path) => match SqliteStore::open(path).await {
             Ok(store) => Ok(Arc::new(store)),
-            Err(error) => Err(Failure::new(Exit::Store, format!("the state store {}", path.display()), chain(&error))),
+            Err(error) => Err(Failure::new(
+                Exit::Store,
+                format!("the state store {}", path.display()),
+                chain(&error),
+            )),
         },
     }
 }
@@ -99,8 +110,21 @@ fn policies(settings: &Settings) -> Policies {
 }
 
 fn transport(settings: &Settings, clock: Clock) -> Result<Transport, Failure> {
-    let FetchSettings { connect_timeout, total_timeout, max_body, resolve, cacert, proxy, .. } = &settings.fetch;
-    let limits = Limits { connect: *connect_timeout, silence: settings.policy.timeout, total: *total_timeout, body: max_body.0 };
+    let FetchSettings {
+        connect_timeout,
+        total_timeout,
+        max_body,
+        resolve,
+        cacert,
+        proxy,
+        ..
+    } = &settings.fetch;
+    let limits = Limits {
+        connect: *connect_timeout,
+        silence: settings.policy.timeout,
+        total: *total_timeout,
+        body: max_body.0,
+    };
     let proxies = Proxies::from_environment(|name| std::env::var(name).ok());
     let proxies = match proxy {
         Some(proxy) => proxies.with_url(proxy.url()),
@@ -108,12 +132,17 @@ fn transport(settings: &Settings, clock: Clock) -> Result<Transport, Failure> {
     };
     let mut builder = Transport::builder(clock).limits(limits).proxies(proxies);
     for entry in resolve {
-        let entry = entry.to_string().parse().map_err(|error| Failure::usage("--resolve", chain(&error)))?;
+        let entry = entry
+            .to_string()
+            .parse()
+            .map_err(|error| Failure::usage("--resolve", chain(&error)))?;
         builder = builder.resolve(entry);
     }
     if let Some(path) = cacert {
         let pem = std::fs::read(path).map_err(|error| Failure::usage(path.display(), error))?;
         builder = builder.ca_certificates(pem);
     }
-    builder.build().map_err(|error| Failure::usage("the connection options", chain(&error)))
+    builder
+        .build()
+        .map_err(|error| Failure::usage("the connection options", chain(&error)))
 }

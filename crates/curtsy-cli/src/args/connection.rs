@@ -78,9 +78,9 @@ pub(crate) struct ConnectionArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StoreArgs {
     /// Where the state of scopes is kept: memory: or sqlite:PATH [default: sqlite: in the user's state directory]
-    #[arg(long, help_heading = "State", value_name = "URL", value_parser = read::<StateUrl>)]
+    #[arg(long, global = true, help_heading = "State", value_name = "URL", value_parser = read::<StateUrl>)]
     pub(crate) state: Option<StateUrl>,
     /// Longest wait for a state store that is lost during a run [default: none, until it returns]
-    #[arg(long, help_heading = "State", value_name = "DUR", value_parser = read::<Off<Duration>>)]
+    #[arg(long, global = true, help_heading = "State", value_name = "DUR", value_parser = read::<Off<Duration>>)]
     pub(crate) store_timeout: Option<Off<Duration>>,
 }

@@ -13,15 +13,27 @@ use crate::session;
 use crate::settings::{Flags, Settings};
 
 pub(crate) fn run(args: &ExplainArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
-    let options = Options { pace: args.pace.clone(), connection: args.connection.clone(), store: args.store.clone(), ..Options::default() };
-    let settings = Settings::load(Flags { global, options: &options, json: args.json })?;
+    let options = Options {
+        pace: args.pace.clone(),
+        connection: args.connection.clone(),
+        store: args.store.clone(),
+        ..Options::default()
+    };
+    let settings = Settings::load(Flags {
+        global,
+        options: &options,
+        json: args.json,
+    })?;
     session::run(explain(args, &settings))
 }
 
 async fn explain(args: &ExplainArgs, settings: &Settings) -> Result<Exit, Failure> {
     let notices = notices(settings.fetch.verbosity, say);
     let client = session::client(settings, Clock::system(), Audit::off(), notices).await?;
-    let explained = client.explain(&args.url).await.map_err(|error| session::failure("explain", &error))?;
+    let explained = client
+        .explain(&args.url)
+        .await
+        .map_err(|error| session::failure("explain", &error))?;
     let mut out = Results::start();
     if args.json {
         out.line(&in_json(&explained).to_string())?;
@@ -31,7 +43,11 @@ async fn explain(args: &ExplainArgs, settings: &Settings) -> Result<Exit, Failur
         }
     }
     out.finish()?;
-    Ok(if is_no(&explained.robots) { Exit::No } else { Exit::Done })
+    Ok(if is_no(&explained.robots) {
+        Exit::No
+    } else {
+        Exit::Done
+    })
 }
 
 fn is_no(robots: &RobotsSay) -> bool {
@@ -39,23 +55,42 @@ fn is_no(robots: &RobotsSay) -> bool {
 }
 
 fn in_words(explained: &Explanation) -> Vec<String> {
-    let mut lines = vec![format!("scope        {}", explained.scope), format!("robots.txt   {}", robots_in_words(&explained.robots))];
+    let mut lines = vec![
+        format!("scope        {}", explained.scope),
+        format!("robots.txt   {}", robots_in_words(&explained.robots)),
+    ];
     let latest = explained.bounds.latest();
     for (name, bound) in times(explained) {
-        let mark = if bound == latest && latest.reason != Reason::Free { "  <- binds" } else { "" };
-        lines.push(format!("{name:<12} {}{mark}", bound_in_words(explained, bound)));
+        let mark = if bound == latest && latest.reason != Reason::Free {
+            "  <- binds"
+        } else {
+            ""
+        };
+        lines.push(format!(
+            "{name:<12} {}{mark}",
+            bound_in_words(explained, bound)
+        ));
     }
     let wait = latest.not_before.since(explained.now);
     lines.push(match wait.is_zero() {
         true => "next         now".to_owned(),
-        false => format!("next         in {}, at {}", short(wait), clock(latest.not_before)),
+        false => format!(
+            "next         in {}, at {}",
+            short(wait),
+            clock(latest.not_before)
+        ),
     });
     lines
 }
 
 fn times(explained: &Explanation) -> [(&'static str, Bound); 4] {
     let bounds = explained.bounds;
-    [("Crawl-delay", bounds.crawl_delay), ("configured", bounds.configured), ("dynamic", bounds.dynamic), ("server", bounds.server)]
+    [
+        ("Crawl-delay", bounds.crawl_delay),
+        ("configured", bounds.configured),
+        ("dynamic", bounds.dynamic),
+        ("server", bounds.server),
+    ]
 }
 
 fn bound_in_words(explained: &Explanation, bound: Bound) -> String {
@@ -72,14 +107,30 @@ fn bound_in_words(explained: &Explanation, bound: Bound) -> String {
 fn evidence(explained: &Explanation, reason: Reason) -> String {
     let state = &explained.state;
     match reason {
-        Reason::ServerHold => state.hold(explained.now).map(|hold| format!(" ({}, told until {})", hold.source, clock(hold.told))),
-        Reason::CrawlDelay => state.crawl_delay().map(|delay| format!(" (Crawl-delay {})", short(delay))),
-        Reason::Rate => curtsy::core::pace(&explained.policy, state).map(|(rate, _)| format!(" (rate {rate}/s)")),
+        Reason::ServerHold => state
+            .hold(explained.now)
+            .map(|hold| format!(" ({}, told until {})", hold.source, clock(hold.told))),
+        Reason::CrawlDelay => state
+            .crawl_delay()
+            .map(|delay| format!(" (Crawl-delay {})", short(delay))),
+        Reason::Rate => curtsy::core::pace(&explained.policy, state)
+            .map(|(rate, _)| format!(" (rate {rate}/s)")),
         Reason::Quota | Reason::QuotaExhausted => {
             let quota = state.quotas().first();
-            quota.map(|quota| format!(" ({}: {} left)", quota.key, quota.remaining.map_or("?".to_owned(), |left| left.to_string())))
+            quota.map(|quota| {
+                format!(
+                    " ({}: {} left)",
+                    quota.key,
+                    quota
+                        .remaining
+                        .map_or("?".to_owned(), |left| left.to_string())
+                )
+            })
         }
-        Reason::ConfiguredDelay => explained.policy.delay.map(|delay| format!(" (delay {}..{})", short(delay.min()), short(delay.max()))),
+        Reason::ConfiguredDelay => explained
+            .policy
+            .delay
+            .map(|delay| format!(" (delay {}..{})", short(delay.min()), short(delay.max()))),
         Reason::DynamicDelay => Some(format!(" (dynamic delay {})", short(state.dynamic_delay()))),
         _ => None,
     }
@@ -93,7 +144,10 @@ fn robots_in_words(robots: &RobotsSay) -> String {
         RobotsSay::Allowed(Some((rule, line))) => format!("allowed by line {line}: {rule}"),
         RobotsSay::Disallowed(None) => "disallowed: the whole site is".to_owned(),
         RobotsSay::Disallowed(Some((rule, line))) => format!("disallowed by line {line}: {rule}"),
-        RobotsSay::Unreachable(bound) => format!("cannot be read for now; asked again not before {}", clock(bound.not_before)),
+        RobotsSay::Unreachable(bound) => format!(
+            "cannot be read for now; asked again not before {}",
+            clock(bound.not_before)
+        ),
         RobotsSay::Suppressed => "not asked: the scope is suppressed after 403s".to_owned(),
         RobotsSay::Failed(why) => format!("the host cannot be reached: {why}"),
     }
@@ -109,7 +163,8 @@ fn in_json(explained: &Explanation) -> Json {
         RobotsSay::NotAsked => (None, None),
         _ => (Some(false), None),
     };
-    let times = times(explained).map(|(name, time)| (name.to_ascii_lowercase().replace('-', "_"), bound(time)));
+    let times = times(explained)
+        .map(|(name, time)| (name.to_ascii_lowercase().replace('-', "_"), bound(time)));
     json!({
         "scope": explained.scope.as_str(),
         "robots": {

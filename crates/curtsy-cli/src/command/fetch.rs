@@ -20,13 +20,21 @@ use crate::settings::{FetchSettings, Flags, Settings};
 const BATCH: usize = 1000;
 
 pub(crate) fn run(args: &FetchArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
-    let settings = Settings::load(Flags { global, options: &args.options, json: args.json })?;
+    let settings = Settings::load(Flags {
+        global,
+        options: &args.options,
+        json: args.json,
+    })?;
     // A list that cannot be read is found out before anything is made.
     let input = args.input.as_deref().map(Input::open).transpose()?;
     session::run(fetch(args, input, &settings))
 }
 
-async fn fetch(args: &FetchArgs, input: Option<Input<crate::lines::Reader>>, settings: &Settings) -> Result<Exit, Failure> {
+async fn fetch(
+    args: &FetchArgs,
+    input: Option<Input<crate::lines::Reader>>,
+    settings: &Settings,
+) -> Result<Exit, Failure> {
     let fetch = &settings.fetch;
     let screen = Screen::new(fetch.verbosity);
     warn(settings, &screen);
@@ -34,17 +42,33 @@ async fn fetch(args: &FetchArgs, input: Option<Input<crate::lines::Reader>>, set
     let queue = open_queue(&dir).await?;
     let clock = Clock::system();
     let audit = open_audit(fetch, &*queue, &clock).await?;
-    let client = session::client(settings, clock, audit.clone(), notices(fetch.verbosity, speaker(&screen))).await?;
-    let options = JobOptions { keep_bodies: !fetch.no_body, max_wait: fetch.max_wait, retry_failed: fetch.retry_failed };
+    let client = session::client(
+        settings,
+        clock,
+        audit.clone(),
+        notices(fetch.verbosity, speaker(&screen)),
+    )
+    .await?;
+    let options = JobOptions {
+        keep_bodies: !fetch.no_body,
+        max_wait: fetch.max_wait,
+        retry_failed: fetch.retry_failed,
+    };
     let failed = |error: curtsy::Error| session::failure("fetch", &error);
-    let job = Job::open(client.clone(), queue, dir, options).await.map_err(failed)?;
+    let job = Job::open(client.clone(), queue, dir, options)
+        .await
+        .map_err(failed)?;
 
     let bad_lines = add(&job, args, input, &screen).await?;
     if job.progress().now().total == 0 {
         screen.say("the list is empty: nothing to fetch");
     }
     let policy = Box::new(settings.policy.values());
-    let started = Event::RunStarted { version: env!("CARGO_PKG_VERSION").to_owned(), policy, store: store_name(fetch) };
+    let started = Event::RunStarted {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        policy,
+        store: store_name(fetch),
+    };
     audit.record([Entry::of_run(started)]).map_err(failed)?;
     let stopping = tokio::spawn(stop_on_signal(job.stopper(), screen.clone()));
     let display = screen.show(job.progress(), client);
@@ -52,7 +76,11 @@ async fn fetch(args: &FetchArgs, input: Option<Input<crate::lines::Reader>>, set
     display.finish();
     stopping.abort();
     let summary = ended.map_err(failed)?;
-    audit.record([Entry::of_run(Event::RunEnded { totals: summary.outcomes.clone() })]).map_err(failed)?;
+    audit
+        .record([Entry::of_run(Event::RunEnded {
+            totals: summary.outcomes.clone(),
+        })])
+        .map_err(failed)?;
     report(&summary, bad_lines, fetch)?;
     Ok(exit(&summary, bad_lines))
 }
@@ -71,28 +99,52 @@ fn warn(settings: &Settings, screen: &Screen) {
 
 async fn open_queue(dir: &JobDir) -> Result<Arc<dyn Queue>, Failure> {
     let path = dir.queue();
-    let failed = |error| Failure::new(Exit::Store, format!("the queue {}", path.display()), chain(&error));
+    let failed = |error| {
+        Failure::new(
+            Exit::Store,
+            format!("the queue {}", path.display()),
+            chain(&error),
+        )
+    };
     Ok(Arc::new(SqliteQueue::open(&path).await.map_err(failed)?))
 }
 
 /// The job's audit log, under the job's own pipeline.
-async fn open_audit(fetch: &FetchSettings, queue: &dyn Queue, clock: &Clock) -> Result<Audit, Failure> {
+async fn open_audit(
+    fetch: &FetchSettings,
+    queue: &dyn Queue,
+    clock: &Clock,
+) -> Result<Audit, Failure> {
     const KEY: &str = "pipeline_id";
-    let failed = |error: curtsy::store::StoreError| Failure::new(Exit::Store, "the queue", chain(&error));
-    let stored = queue.meta(KEY).await.map_err(failed)?.and_then(|id| String::from_utf8(id).ok());
+    let failed =
+        |error: curtsy::store::StoreError| Failure::new(Exit::Store, "the queue", chain(&error));
+    let stored = queue
+        .meta(KEY)
+        .await
+        .map_err(failed)?
+        .and_then(|id| String::from_utf8(id).ok());
     let id = match stored {
         Some(id) => id,
         None => {
             let id = format!("default-{:x}", clock.now().as_micros());
-            queue.set_meta(vec![(KEY.to_owned(), id.clone().into_bytes())]).await.map_err(failed)?;
+            queue
+                .set_meta(vec![(KEY.to_owned(), id.clone().into_bytes())])
+                .await
+                .map_err(failed)?;
             id
         }
     };
-    Audit::append(&fetch.audit, &id, clock.clone()).map_err(|error| session::failure("fetch", &error))
+    Audit::append(&fetch.audit, &id, clock.clone())
+        .map_err(|error| session::failure("fetch", &error))
 }
 
 /// Adds the URLs of the command line and of the list; returns how many lines were bad.
-async fn add(job: &Job, args: &FetchArgs, input: Option<Input<crate::lines::Reader>>, screen: &Screen) -> Result<u64, Failure> {
+async fn add(
+    job: &Job,
+    args: &FetchArgs,
+    input: Option<Input<crate::lines::Reader>>,
+    screen: &Screen,
+) -> Result<u64, Failure> {
     let (mut bad, mut batch) = (0, Vec::new());
     for url in &args.urls {
         match Listed::url(url) {
@@ -120,18 +172,29 @@ async fn add(job: &Job, args: &FetchArgs, input: Option<Input<crate::lines::Read
 }
 
 async fn enqueue(job: &Job, batch: Vec<NewEntry>) -> Result<(), Failure> {
-    job.add(batch).await.map_err(|error| session::failure("fetch", &error))?;
+    job.add(batch)
+        .await
+        .map_err(|error| session::failure("fetch", &error))?;
     Ok(())
 }
 
 fn entry(listed: Listed) -> NewEntry {
     let secret = !listed.url.username().is_empty() || listed.url.password().is_some();
     let headers = (!listed.headers.is_empty()).then(|| {
-        let pairs = listed.headers.iter().map(|header| (header.name.to_string(), String::from_utf8_lossy(header.value.as_bytes()).into_owned()));
+        let pairs = listed.headers.iter().map(|header| {
+            (
+                header.name.to_string(),
+                String::from_utf8_lossy(header.value.as_bytes()).into_owned(),
+            )
+        });
         serde_json::Value::from_iter(pairs).to_string()
     });
     NewEntry {
-        url: if secret { listed.url.into() } else { listed.given },
+        url: if secret {
+            listed.url.into()
+        } else {
+            listed.given
+        },
         out: listed.out.map(|out| out.as_str().to_owned()),
         headers,
     }
@@ -169,21 +232,37 @@ fn store_name(fetch: &FetchSettings) -> String {
 fn report(summary: &Summary, bad_lines: u64, fetch: &FetchSettings) -> Result<(), Failure> {
     let mut out = Results::start();
     if fetch.json {
-        let mut json = serde_json::to_value(summary).map_err(|error| Failure::new(Exit::Output, "the summary", error))?;
+        let mut json = serde_json::to_value(summary)
+            .map_err(|error| Failure::new(Exit::Output, "the summary", error))?;
         json["bad_lines"] = bad_lines.into();
         json["out"] = fetch.out.display().to_string().into();
         out.line(&json.to_string())?;
         return out.finish();
     }
     let elapsed = std::time::Duration::from_secs_f64(summary.elapsed_s);
-    let mut parts: Vec<String> = summary.outcomes.iter().map(|(outcome, count)| format!("{count} {}", outcome.replace('_', " "))).collect();
+    let mut parts: Vec<String> = summary
+        .outcomes
+        .iter()
+        .map(|(outcome, count)| format!("{count} {}", outcome.replace('_', " ")))
+        .collect();
     if bad_lines > 0 {
         parts.push(format!("{bad_lines} bad lines"));
     }
-    let said = if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") };
-    out.line(&format!("{} URLs: {said}; {} in {}", summary.total, bytes(summary.bytes), short(elapsed)))?;
-    if let Some(due) = &summary.next_due {
-        out.line(&format!("run again after {due} for what is left"))?;
+    let said = if parts.is_empty() {
+        "nothing".to_owned()
+    } else {
+        parts.join(", ")
+    };
+    out.line(&format!(
+        "{} URLs: {said}; {} in {}",
+        summary.total,
+        bytes(summary.bytes),
+        short(elapsed)
+    ))?;
+    match &summary.next_due {
+        _ if summary.interrupted => out.line("stopped: run it again to go on")?,
+        Some(due) => out.line(&format!("run it again after {due} for what is left"))?,
+        None => {}
     }
     out.line(&format!("{}", fetch.out.join("manifest.jsonl").display()))?;
     out.finish()

@@ -15,15 +15,27 @@ use crate::session;
 use crate::settings::{Flags, Settings};
 
 pub(crate) fn run(args: &GetArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
-    let options = Options { pace: args.pace.clone(), connection: args.connection.clone(), store: args.store.clone(), ..Options::default() };
-    let settings = Settings::load(Flags { global, options: &options, json: false })?;
+    let options = Options {
+        pace: args.pace.clone(),
+        connection: args.connection.clone(),
+        store: args.store.clone(),
+        ..Options::default()
+    };
+    let settings = Settings::load(Flags {
+        global,
+        options: &options,
+        json: false,
+    })?;
     session::run(get(args, &settings))
 }
 
 async fn get(args: &GetArgs, settings: &Settings) -> Result<Exit, Failure> {
     let notices = notices(settings.fetch.verbosity, say);
     let client = session::client(settings, Clock::system(), Audit::off(), notices).await?;
-    let reply = client.get(&args.url).await.map_err(|error| session::failure("get", &error))?;
+    let reply = client
+        .get(&args.url)
+        .await
+        .map_err(|error| session::failure("get", &error))?;
     match reply {
         Reply::Response(response) => answer(response, args.out.as_deref()).await,
         Reply::Disallowed(no) => {
@@ -35,7 +47,11 @@ async fn get(args: &GetArgs, settings: &Settings) -> Result<Exit, Failure> {
         }
         Reply::Deferred(later) => {
             let what = format!("not before {}", clock(later.bound.not_before));
-            Err(Failure::new(Exit::Deferred, what, later.bound.reason.sentence()))
+            Err(Failure::new(
+                Exit::Deferred,
+                what,
+                later.bound.reason.sentence(),
+            ))
         }
     }
 }
@@ -47,7 +63,11 @@ async fn answer(response: Response, out: Option<&Path>) -> Result<Exit, Failure>
         Some(path) => to_file(response.body, path).await?,
     }
     if synthetic {
-        return Err(Failure::new(Exit::No, "suppressed", "this host answered 403 before and is left alone; curtsy state lift ends that"));
+        return Err(Failure::new(
+            Exit::No,
+            "suppressed",
+            "this host answered 403 before and is left alone; curtsy state lift ends that",
+        ));
     }
     if status.as_u16() >= 400 {
         return Err(Failure::new(Exit::No, "the server answered", status));
@@ -57,7 +77,11 @@ async fn answer(response: Response, out: Option<&Path>) -> Result<Exit, Failure>
 
 async fn to_stdout(mut body: Body) -> Result<(), Failure> {
     let mut out = Results::start();
-    while let Some(piece) = body.chunk().await.map_err(|error| session::failure("get", &error))? {
+    while let Some(piece) = body
+        .chunk()
+        .await
+        .map_err(|error| session::failure("get", &error))?
+    {
         out.bytes(&piece)?;
     }
     out.finish()

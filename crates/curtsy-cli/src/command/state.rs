@@ -12,11 +12,23 @@ use crate::output::Results;
 use crate::session;
 use crate::settings::{Flags, Settings};
 
-pub(crate) fn run(command: &StateCommand, store: &StoreArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
-    let options = Options { store: store.clone(), ..Options::default() };
-    let settings = Settings::load(Flags { global, options: &options, json: false })?;
+pub(crate) fn run(
+    command: &StateCommand,
+    store: &StoreArgs,
+    global: &GlobalArgs,
+) -> Result<Exit, Failure> {
+    let options = Options {
+        store: store.clone(),
+        ..Options::default()
+    };
+    let settings = Settings::load(Flags {
+        global,
+        options: &options,
+        json: false,
+    })?;
     session::run(async {
-        let client = session::client(&settings, Clock::system(), Audit::off(), Notices::default()).await?;
+        let client =
+            session::client(&settings, Clock::system(), Audit::off(), Notices::default()).await?;
         match command {
             StateCommand::Show { scope, json } => show(&client, scope.as_deref(), *json).await,
             StateCommand::Lift { scope } => lift(&client, scope).await,
@@ -33,7 +45,11 @@ async fn show(client: &Client, scope: Option<&str>, json: bool) -> Result<Exit, 
         Some(name) => {
             let scope = Scope::named(name);
             if !known.contains(&scope) {
-                return Err(Failure::new(Exit::No, scope, "nothing is stored of this scope"));
+                return Err(Failure::new(
+                    Exit::No,
+                    scope,
+                    "nothing is stored of this scope",
+                ));
             }
             vec![scope]
         }
@@ -56,57 +72,108 @@ async fn show(client: &Client, scope: Option<&str>, json: bool) -> Result<Exit, 
 
 async fn lift(client: &Client, scope: &str) -> Result<Exit, Failure> {
     let scope = Scope::named(scope);
-    if client.lift(&scope).await.map_err(|error| session::failure("state", &error))? {
+    if client
+        .lift(&scope)
+        .await
+        .map_err(|error| session::failure("state", &error))?
+    {
         return Ok(Exit::Done);
     }
-    Err(Failure::new(Exit::No, scope, "neither suppressed nor broken; a server's hold ends by itself"))
+    Err(Failure::new(
+        Exit::No,
+        scope,
+        "neither suppressed nor broken; a server's hold ends by itself",
+    ))
 }
 
 async fn reset(client: &Client, scope: &str, yes: bool) -> Result<Exit, Failure> {
     if !yes {
-        return Err(Failure::usage("state reset", "forgets all that was learned of the scope, holds included; say --yes"));
+        return Err(Failure::usage(
+            "state reset",
+            "forgets all that was learned of the scope, holds included; say --yes",
+        ));
     }
     let scope = Scope::named(scope);
-    if client.forget(&scope).await.map_err(|error| session::failure("state", &error))? {
+    if client
+        .forget(&scope)
+        .await
+        .map_err(|error| session::failure("state", &error))?
+    {
         return Ok(Exit::Done);
     }
-    Err(Failure::new(Exit::No, scope, "nothing is stored of this scope"))
+    Err(Failure::new(
+        Exit::No,
+        scope,
+        "nothing is stored of this scope",
+    ))
 }
 
 fn describe(state: &HostState, now: Timestamp) -> Vec<String> {
     let ago = |at: Timestamp| format!("{} ago", short(now.since(at)));
     let mut lines = Vec::new();
     let last = state.last_departure().map_or("never".to_owned(), ago);
-    lines.push(format!("departures     {}, the last {last}", state.departures()));
+    lines.push(format!(
+        "departures     {}, the last {last}",
+        state.departures()
+    ));
     if let Some(delay) = state.crawl_delay() {
         lines.push(format!("Crawl-delay    {}", short(delay)));
     }
     if let Some(rate) = state.rate() {
-        lines.push(format!("rate           {rate:.2}/s, by its published quota"));
+        lines.push(format!(
+            "rate           {rate:.2}/s, by its published quota"
+        ));
     }
     for quota in state.quotas() {
         let number = |value: Option<u64>| value.map_or("?".to_owned(), |value| value.to_string());
-        lines.push(format!("quota          {}: {} of {} left", quota.key, number(quota.remaining), number(quota.limit)));
+        lines.push(format!(
+            "quota          {}: {} of {} left",
+            quota.key,
+            number(quota.remaining),
+            number(quota.limit)
+        ));
     }
     if let Some(hold) = state.hold(now) {
-        lines.push(format!("hold           until {} ({}, set {})", clock(hold.until), hold.source, ago(hold.since)));
+        lines.push(format!(
+            "hold           until {} ({}, set {})",
+            clock(hold.until),
+            hold.source,
+            ago(hold.since)
+        ));
     }
     if !state.dynamic_delay().is_zero() {
-        let until = state.backoff_until(now).map(|until| format!(", nothing before {}", clock(until))).unwrap_or_default();
-        lines.push(format!("dynamic delay  {}{until}", short(state.dynamic_delay())));
+        let until = state
+            .backoff_until(now)
+            .map(|until| format!(", nothing before {}", clock(until)))
+            .unwrap_or_default();
+        lines.push(format!(
+            "dynamic delay  {}{until}",
+            short(state.dynamic_delay())
+        ));
     }
     match state.breaker() {
         Breaker::Closed => {}
-        Breaker::Open { until, .. } => lines.push(format!("breaker        open until {}", clock(until))),
-        Breaker::HalfOpen { .. } => lines.push("breaker        half-open: one probe is under way".to_owned()),
+        Breaker::Open { until, .. } => {
+            lines.push(format!("breaker        open until {}", clock(until)))
+        }
+        Breaker::HalfOpen { .. } => {
+            lines.push("breaker        half-open: one probe is under way".to_owned())
+        }
     }
     match state.suppression() {
         Suppression::None { .. } => {}
         Suppression::Active { since, until } => {
-            let until = until.map(|until| format!(", until {}", clock(until))).unwrap_or_default();
-            lines.push(format!("suppressed     since {} after 403s{until}", clock(since)));
+            let until = until
+                .map(|until| format!(", until {}", clock(until)))
+                .unwrap_or_default();
+            lines.push(format!(
+                "suppressed     since {} after 403s{until}",
+                clock(since)
+            ));
         }
-        Suppression::Probing { .. } => lines.push("suppressed     expired: one probe is under way".to_owned()),
+        Suppression::Probing { .. } => {
+            lines.push("suppressed     expired: one probe is under way".to_owned())
+        }
     }
     if let Some(p95) = state.latency_percentile_95() {
         lines.push(format!("latency        95 % under {}", short(p95)));

@@ -14,23 +14,44 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Three lines: the arrivals in each stretch of time, a mark under those in which some were refused or
 /// the server wanted to be left alone, and the axis.
 pub(super) fn plot(arrivals: &[Arrival]) -> Vec<String> {
-    let Some(first) = arrivals.first().map(|arrival| arrival.at) else { return Vec::new() };
-    let last = arrivals.iter().map(|arrival| arrival.at).max().unwrap_or(first);
+    let Some(first) = arrivals.first().map(|arrival| arrival.at) else {
+        return Vec::new();
+    };
+    let last = arrivals
+        .iter()
+        .map(|arrival| arrival.at)
+        .max()
+        .unwrap_or(first);
     let span = last.saturating_sub(first);
     let column = COLUMN.max(span / WIDTH + Duration::from_millis(1));
-    let at = |instant: Duration| (instant.saturating_sub(first).as_secs_f64() / column.as_secs_f64()) as usize;
+    let at = |instant: Duration| {
+        (instant.saturating_sub(first).as_secs_f64() / column.as_secs_f64()) as usize
+    };
     let columns = at(last) + 1;
-    let (mut counts, mut refused, mut held) = (vec![0_usize; columns], vec![false; columns], vec![false; columns]);
+    let (mut counts, mut refused, mut held) = (
+        vec![0_usize; columns],
+        vec![false; columns],
+        vec![false; columns],
+    );
     for arrival in arrivals {
         let place = at(arrival.at);
         counts[place] += 1;
         refused[place] |= matches!(arrival.verdict, Verdict::Refused | Verdict::Outage);
         if let (Some(from), Some(until)) = (arrival.answered, arrival.hold_until) {
-            held.iter_mut().take(at(until).min(columns)).skip(at(from) + 1).for_each(|held| *held = true);
+            held.iter_mut()
+                .take(at(until).min(columns))
+                .skip(at(from) + 1)
+                .for_each(|held| *held = true);
         }
     }
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
-    let bar = |count: usize| if count == 0 { ' ' } else { BARS[(count * BARS.len()).div_ceil(most).clamp(1, BARS.len()) - 1] };
+    let bar = |count: usize| {
+        if count == 0 {
+            ' '
+        } else {
+            BARS[(count * BARS.len()).div_ceil(most).clamp(1, BARS.len()) - 1]
+        }
+    };
     let mark = |place: usize| match (refused[place], held[place]) {
         (true, _) => '!',
         (_, true) => '~',
@@ -43,7 +64,11 @@ pub(super) fn plot(arrivals: &[Arrival]) -> Vec<String> {
     vec![
         counts.iter().map(|count| bar(*count)).collect(),
         (0..columns).map(mark).collect(),
-        format!("0 s{:>width$}", format!("{:.1} s", span.as_secs_f64()), width = columns.saturating_sub(3)) + &legend,
+        format!(
+            "0 s {:>width$}",
+            format!("{:.1} s", span.as_secs_f64()),
+            width = columns.saturating_sub(4)
+        ) + &legend,
     ]
 }
 

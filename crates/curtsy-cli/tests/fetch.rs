@@ -1,0 +1,349 @@
+//! `curtsy fetch`, `get`, `explain` and `state` against a scripted origin, by their exit codes and output.
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::mpsc;
+
+use curtsy_origin::{Origin, Script};
+use serde_json::Value as Json;
+
+/// An origin on a thread of its own; it ends with the test.
+struct Server {
+    url: String,
+    _stop: tokio::sync::oneshot::Sender<()>,
+}
+
+fn serve(script: &str) -> Server {
+    let script = Script::from_json(script).unwrap();
+    let (told, url) = mpsc::channel();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let origin = Origin::start(script, (Ipv4Addr::LOCALHOST, 0))
+                .await
+                .unwrap();
+            told.send(origin.url("")).unwrap();
+            let _ = stopped.await;
+        });
+    });
+    Server {
+        url: url.recv().unwrap(),
+        _stop: stop,
+    }
+}
+
+fn curtsy(dir: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_curtsy"))
+        .args(arguments)
+        .current_dir(dir)
+        .env("HOME", dir)
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("XDG_CONFIG_HOME")
+        .output()
+        .unwrap()
+}
+
+const FAST: [&str; 6] = [
+    "--rate",
+    "200",
+    "--state",
+    "memory:",
+    "--contact",
+    "ann@example.org",
+];
+
+fn fetch(dir: &Path, arguments: &[&str]) -> Output {
+    curtsy(dir, &[&["fetch"], arguments, &FAST].concat())
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn manifest(dir: &Path) -> Vec<Json> {
+    let text = std::fs::read_to_string(dir.join("curtsy-out/manifest.jsonl")).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn all_fetched_is_exit_0_and_a_second_run_fetches_nothing_twice() {
+    let (server, dir) = (serve(r#"{"robots": 404}"#), tempfile::tempdir().unwrap());
+    let (a, b) = (format!("{}/a", server.url), format!("{}/b", server.url));
+    for _ in 0..2 {
+        let output = fetch(dir.path(), &[&a, &b, &a]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let lines = manifest(dir.path());
+        assert_eq!(lines.len(), 2);
+        for line in lines {
+            assert_eq!(
+                (&line["outcome"], &line["attempts"]),
+                (&"fetched".into(), &1.into()),
+                "{line}"
+            );
+            let body = std::fs::read(
+                dir.path()
+                    .join("curtsy-out")
+                    .join(line["file"].as_str().unwrap()),
+            )
+            .unwrap();
+            assert_eq!(body, b"ok\n");
+        }
+    }
+}
+
+#[test]
+fn the_summary_as_json_is_alone_on_standard_output() {
+    let (server, dir) = (serve(r#"{"robots": 404}"#), tempfile::tempdir().unwrap());
+    let output = fetch(dir.path(), &["--json", &server.url]);
+    let summary: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["outcomes"]["fetched"], 1, "{summary}");
+}
+
+#[test]
+fn failed_urls_and_bad_lines_are_exit_1_and_the_job_goes_on() {
+    let (server, dir) = (
+        serve(r#"{"robots": 404, "pages": {"/gone": {"status": 404}}}"#),
+        tempfile::tempdir().unwrap(),
+    );
+    let list = format!(
+        "{}/x\nnonsense\n# a comment\n\n{}/gone\n",
+        server.url, server.url
+    );
+    std::fs::write(dir.path().join("list"), list).unwrap();
+    let output = fetch(dir.path(), &["-i", "list"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said(&output).contains("curtsy: list:2: is no URL"),
+        "{}",
+        said(&output)
+    );
+    let outcomes: Vec<Json> = manifest(dir.path())
+        .into_iter()
+        .map(|line| line["outcome"].clone())
+        .collect();
+    assert_eq!(outcomes, ["fetched", "http_error"]);
+}
+
+#[test]
+fn an_empty_list_is_exit_0_with_a_notice() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("list"), "# nothing\n").unwrap();
+    let output = fetch(dir.path(), &["-i", "list"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        said(&output).contains("the list is empty"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn a_list_that_cannot_be_read_is_exit_2_and_makes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = fetch(dir.path(), &["-i", "missing"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
+    assert!(!dir.path().join("curtsy-out").exists());
+}
+
+#[test]
+fn a_wait_beyond_patience_is_exit_3_and_says_when_to_come_back() {
+    let script =
+        r#"{"robots": 404, "page": {"status": 429, "headers": [["Retry-After", "3600"]]}}"#;
+    let (server, dir) = (serve(script), tempfile::tempdir().unwrap());
+    let output = fetch(dir.path(), &[&server.url]);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("run it again after 2"));
+    let lines = manifest(dir.path());
+    assert_eq!(
+        (&lines[0]["outcome"], &lines[0]["error"]),
+        (&"deferred".into(), &"server_hold".into())
+    );
+}
+
+#[test]
+fn a_damaged_or_foreign_state_is_exit_4_and_left_untouched() {
+    let (server, dir) = (serve(r#"{"robots": 404}"#), tempfile::tempdir().unwrap());
+    let state = dir.path().join("state");
+    std::fs::write(
+        &state,
+        "this is no database at all, but long enough to be looked at by one",
+    )
+    .unwrap();
+    let before = std::fs::read(&state).unwrap();
+    let output = curtsy(
+        dir.path(),
+        &["fetch", &server.url, "--state", "sqlite:state"],
+    );
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert_eq!(
+        said(&output)
+            .lines()
+            .filter(|line| line.contains("state store"))
+            .count(),
+        1
+    );
+    assert_eq!(std::fs::read(&state).unwrap(), before);
+}
+
+#[test]
+fn an_output_that_cannot_be_made_is_exit_5() {
+    let (server, dir) = (serve(r#"{"robots": 404}"#), tempfile::tempdir().unwrap());
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    let output = fetch(dir.path(), &[&server.url, "-o", "file/out"]);
+    assert_eq!(output.status.code(), Some(5), "{}", said(&output));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_is_exit_130_and_the_next_run_goes_on() {
+    let (server, dir) = (
+        serve(r#"{"robots": 404, "service": {"latency_ms": 20}}"#),
+        tempfile::tempdir().unwrap(),
+    );
+    let list: String = (0..60).map(|n| format!("{}/{n}\n", server.url)).collect();
+    std::fs::write(dir.path().join("list"), list).unwrap();
+    let slow = [
+        "fetch", "-i", "list", "--rate", "30", "--burst", "1", "--state", "memory:", "-q",
+    ];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_curtsy"))
+        .args(slow)
+        .current_dir(dir.path())
+        .env("HOME", dir.path())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let output = fetch(dir.path(), &["-i", "list"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let lines = manifest(dir.path());
+    assert_eq!(lines.len(), 60);
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["outcome"] == "fetched" && line["attempts"] == 1)
+    );
+}
+
+#[test]
+fn get_writes_the_body_and_a_status_from_400_on_is_exit_1() {
+    let (server, dir) = (
+        serve(
+            r#"{"robots": "User-agent: *\nDisallow: /no\n", "pages": {"/gone": {"status": 404, "body": "gone\n"}}}"#,
+        ),
+        tempfile::tempdir().unwrap(),
+    );
+    for (path, code, body) in [("/x", 0, "ok\n"), ("/gone", 1, "gone\n"), ("/no", 1, "")] {
+        let output = curtsy(
+            dir.path(),
+            &[
+                "get",
+                &format!("{}{path}", server.url),
+                "--state",
+                "memory:",
+                "--rate",
+                "100",
+            ],
+        );
+        assert_eq!(
+            (
+                output.status.code(),
+                String::from_utf8_lossy(&output.stdout).as_ref()
+            ),
+            (Some(code), body),
+            "{path}: {}",
+            said(&output)
+        );
+    }
+    let output = curtsy(
+        dir.path(),
+        &[
+            "get",
+            &server.url,
+            "-o",
+            "body",
+            "--state",
+            "memory:",
+            "--rate",
+            "100",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(std::fs::read(dir.path().join("body")).unwrap(), b"ok\n");
+    assert!(!dir.path().join("body.part").exists());
+}
+
+#[test]
+fn explain_names_the_bound_and_the_robots_line() {
+    let (server, dir) = (
+        serve(r#"{"robots": "User-agent: *\nCrawl-delay: 7\nDisallow: /no\n"}"#),
+        tempfile::tempdir().unwrap(),
+    );
+    let output = curtsy(
+        dir.path(),
+        &[
+            "explain",
+            &format!("{}/no", server.url),
+            "--state",
+            "memory:",
+            "--json",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let told: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&told["robots"]["allowed"], &told["robots"]["line"]),
+        (&false.into(), &3.into())
+    );
+    assert_eq!(told["binds"]["reason"], "crawl_delay");
+    let wait = told["times"]["crawl_delay"]["wait_ms"].as_f64().unwrap();
+    assert!((6000.0..=7000.0).contains(&wait), "{wait}");
+}
+
+#[test]
+fn state_shows_and_resets_what_a_run_left_behind() {
+    let script =
+        r#"{"robots": 404, "page": {"status": 429, "headers": [["Retry-After", "3600"]]}}"#;
+    let (server, dir) = (serve(script), tempfile::tempdir().unwrap());
+    let scope = server.url.strip_prefix("http://").unwrap();
+    let run = |arguments: &[&str]| {
+        curtsy(
+            dir.path(),
+            &[arguments, &["--state", "sqlite:s.db"]].concat(),
+        )
+    };
+    assert_eq!(
+        run(&["get", &server.url, "--rate", "100"]).status.code(),
+        Some(3)
+    );
+    let shown = run(&["state", "show", scope]);
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(
+        text.contains("hold ") && text.contains("Retry-After"),
+        "{text}"
+    );
+    // A server's hold is never lifted, and stands in the next process.
+    assert_eq!(run(&["state", "lift", scope]).status.code(), Some(1));
+    assert_eq!(
+        run(&["get", &server.url, "--rate", "100"]).status.code(),
+        Some(3)
+    );
+    assert_eq!(run(&["state", "reset", scope]).status.code(), Some(2));
+    assert_eq!(
+        run(&["state", "reset", scope, "--yes"]).status.code(),
+        Some(0)
+    );
+    assert_eq!(run(&["state", "show", scope]).status.code(), Some(1));
+}
