@@ -66,11 +66,12 @@ async fn demo(global: &GlobalArgs) -> Result<Exit, Failure> {
     .await
     .map_err(failed)?;
     job.add(urls(&quota, &slow)).await.map_err(failed)?;
+    screen.say("two servers on loopback, fetched from at once:");
     screen.say(&format!(
-        "two servers on loopback: {} publishes a quota of 20 in 2 s and will fail for 3 s; {} asks for 0.5 s between requests",
-        quota.addr(),
-        slow.addr()
+        "{} publishes a quota of 20 in 2 s, and will fail for 3 s",
+        quota.addr()
     ));
+    screen.say(&format!("{} asks for 0.5 s between requests", slow.addr()));
     let display = screen.show(job.progress(), client);
     let summary = job.run().await;
     display.finish();
