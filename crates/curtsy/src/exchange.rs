@@ -9,11 +9,11 @@ use curtsy_core::{
     Answer, Attempt, Bound, Change, Class, Decline, Failure, Kind, Observed, Permit, Signal,
     Timestamp, observe, signal,
 };
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, Method, Request, Uri};
 use url::Url;
 
 use crate::audit::Audit;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::gate::{Caller, Gate, Passage, Places};
 use crate::hosts::Host;
 use crate::notice::Notice;
@@ -53,7 +53,7 @@ pub(crate) enum Landing {
     Deferred(Bound),
     /// It did not depart and will not.
     Declined(Decline),
-    /// Its address may not be connected to: no departure.
+    /// Its address may not be connected to, or it cannot be written: no departure.
     Refused(TransportError),
 }
 
@@ -92,37 +92,40 @@ impl Exchange<'_> {
             own: hop.own,
         };
         let record = |permit: &Permit| self.record_departure(&subject, permit);
+        // What cannot be written must not cost a departure.
+        let uri = uri_of(hop.url)?;
         let mut unsent = 0;
         loop {
-            let (permit, connection, places) = match self.gate.pass(&caller, record).await? {
+            let (permit, flight, connection, places) = match self.gate.pass(&caller, record).await?
+            {
                 Passage::Passed {
                     permit,
+                    flight,
                     connection,
                     places,
-                } => (permit, connection, places),
+                } => (permit, flight, connection, places),
                 Passage::Deferred(bound) => return Ok(Landing::Deferred(bound)),
                 Passage::Declined(decline) => return Ok(Landing::Declined(decline)),
                 Passage::Refused(error) => return Ok(Landing::Refused(error)),
             };
-            let flight = Flight::new(self.gate, hop.host, permit.seq);
-            let mut departed_at = permit.at;
             let public = connection
                 .as_ref()
                 .is_ok_and(|checkout| checkout.is_public());
             let sent = match connection {
-                Ok(checkout) => checkout.send(request(hop)?).await,
+                Ok(checkout) => checkout.send(request(hop, &uri)).await,
                 Err(error) => Err(error),
             };
-            let head = match sent {
+            let (departed_at, head, received) = match sent {
                 Ok(sent) => {
-                    departed_at = sent.departed_at().max(departed_at);
-                    self.note_departed(hop.host, permit.seq, departed_at)
-                        .await?;
-                    sent.head().await
+                    let departed_at = sent.departed_at().max(permit.at);
+                    let head = async { (sent.head().await, self.gate.clock.now()) };
+                    let noted = self.note_departed(hop.host, permit.seq, departed_at);
+                    let (noted, (head, received)) = tokio::join!(noted, head);
+                    noted?;
+                    (departed_at, head, received)
                 }
-                Err(error) => Err(error),
+                Err(error) => (permit.at, Err(error), self.gate.clock.now()),
             };
-            let received = self.gate.clock.now();
             let attempt = Attempt {
                 seq: permit.seq,
                 kind: hop.kind,
@@ -159,13 +162,13 @@ impl Exchange<'_> {
                         places,
                     }))
                 }
-                Err(error)
-                    if error.kind() == TransportErrorKind::Unsent && unsent < UNSENT_TRIES =>
-                {
-                    // Nothing left: the permit is given back and the gate passed anew.
+                Err(error) if has_not_left(&error, unsent) => {
                     self.observe(hop.host, &subject, &attempt, &Answer::Abandoned, received)
                         .await?;
                     flight.landed();
+                    if error.kind() != TransportErrorKind::Unsent {
+                        return Ok(Landing::Refused(error));
+                    }
                     unsent += 1;
                     continue;
                 }
@@ -205,7 +208,7 @@ impl Exchange<'_> {
             next.note_departed(seq, at).then_some((next, ()))
         };
         self.gate
-            .patiently(|| self.gate.hosts.update(host, note))
+            .persistently(|| self.gate.hosts.update(host, note))
             .await?;
         Ok(())
     }
@@ -226,7 +229,7 @@ impl Exchange<'_> {
         };
         let observed = self
             .gate
-            .patiently(|| self.gate.hosts.update(host, observe))
+            .persistently(|| self.gate.hosts.update(host, observe))
             .await?;
         let observed = observed.unwrap_or_else(|| Observed {
             state: Default::default(),
@@ -297,78 +300,28 @@ impl Exchange<'_> {
     }
 }
 
-/// A departure whose answer is awaited. Dropped before it has landed, since the caller went away, it is
-/// taken out of the scope's state.
-struct Flight<'a> {
-    gate: &'a Arc<Gate>,
-    host: &'a Arc<Host>,
-    seq: u64,
-    landed: bool,
-}
-
-impl<'a> Flight<'a> {
-    fn new(gate: &'a Arc<Gate>, host: &'a Arc<Host>, seq: u64) -> Self {
-        Self {
-            gate,
-            host,
-            seq,
-            landed: false,
-        }
-    }
-
-    fn landed(mut self) {
-        self.landed = true;
-    }
-}
-
-impl Drop for Flight<'_> {
-    fn drop(&mut self) {
-        if self.landed {
-            return;
-        }
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return;
-        };
-        let (gate, host, seq) = (Arc::clone(self.gate), Arc::clone(self.host), self.seq);
-        runtime.spawn(async move {
-            let now = gate.clock.now();
-            let attempt = Attempt {
-                seq,
-                kind: Kind::Page,
-                departed: now,
-                host: host.scope.host(),
-            };
-            let abandon = |state: &curtsy_core::HostState| {
-                let observed = observe(
-                    &host.policy,
-                    state,
-                    &attempt,
-                    &Answer::Abandoned,
-                    now,
-                    gate.draw(),
-                );
-                Some((observed.state, ()))
-            };
-            // Where this fails, the flight counts as lost after the timeout all the same.
-            let _ = gate.hosts.update(&host, abandon).await;
-        });
-    }
-}
-
-fn request(hop: &Hop<'_>) -> Result<Request<Bytes>, Error> {
+fn request(hop: &Hop<'_>, uri: &Uri) -> Request<Bytes> {
     let mut request = Request::new(hop.body.clone());
     *request.method_mut() = hop.method.clone();
     *request.headers_mut() = hop.headers.clone();
-    *request.uri_mut() = hop.url[url::Position::BeforePath..url::Position::AfterQuery]
-        .parse()
-        .map_err(|error: http::uri::InvalidUri| {
-            Error::new(
-                crate::error::ErrorKind::InvalidUrl,
-                "the URL cannot be sent",
-            )
-            .caused_by(error)
-        })?;
-    Ok(request)
+    *request.uri_mut() = uri.clone();
+    request
+}
+
+fn uri_of(url: &Url) -> Result<Uri, Error> {
+    let parsed = url[url::Position::BeforePath..url::Position::AfterQuery].parse();
+    parsed.map_err(|error: http::uri::InvalidUri| {
+        Error::new(ErrorKind::InvalidUrl, "the URL cannot be sent").caused_by(error)
+    })
+}
+
+/// Whether nothing of the request left, so that its departure is taken back: its connection had closed, or
+/// the caller's own headers cannot be written. A connection that is always closed counts in the end.
+fn has_not_left(error: &TransportError, unsent: u32) -> bool {
+    match error.kind() {
+        TransportErrorKind::Unsent => unsent < UNSENT_TRIES,
+        kind => kind == TransportErrorKind::Request,
+    }
 }
 
 /// The core's word for a failure of the transport.
@@ -380,9 +333,7 @@ pub(crate) fn failure(kind: TransportErrorKind) -> Failure {
         | TransportErrorKind::Proxy => Failure::Refused,
         TransportErrorKind::Timeout(_) => Failure::Timeout,
         TransportErrorKind::Tls => Failure::Tls,
-        TransportErrorKind::Protocol
-        | TransportErrorKind::HeaderTooLarge
-        | TransportErrorKind::Request => Failure::Protocol,
+        TransportErrorKind::Protocol | TransportErrorKind::HeaderTooLarge => Failure::Protocol,
         _ => Failure::Reset,
     }
 }

@@ -5,18 +5,23 @@
 //! connection is checked out before the permit is taken, so that a dial cannot make the next request
 //! early, and never during a hold.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use curtsy_core::{Ask, Bound, Decision, Decline, Draw, Kind, Permit, Reason, Timestamp, decide};
-use curtsy_store::StoreErrorKind;
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, watch};
+use curtsy_store::{StoreErrorKind, Version};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
+use crate::flight::Flight;
 use crate::hosts::{Host, Hosts};
 use crate::notice::{Notice, Notices};
-use crate::transport::{Checkout, Guard, Target, Transport, TransportError, TransportErrorKind};
+use crate::transport::{
+    Checkout, Guard, Limits, Target, Transport, TransportError, TransportErrorKind,
+};
 
 /// A connection is made ready at most so long before the departure.
 const LEAD: Duration = Duration::from_secs(1);
@@ -31,17 +36,22 @@ pub(crate) struct Gate {
     pub(crate) clock: Clock,
     pub(crate) notices: Notices,
     transport: Transport,
+    /// The same for robots.txt, which is never too large: whoever reads it stops where it no longer counts.
+    robots_transport: Transport,
     /// All requests in flight.
     flights: Arc<Semaphore>,
+    concurrency: usize,
     /// How long a lost store is waited for; `None`: as long as it takes.
     store_timeout: Option<Duration>,
+    /// Whether the store is lost, as far as was told.
+    store_lost: AtomicBool,
     /// Whether nothing departs any more.
     closed: watch::Sender<bool>,
 }
 
 /// A request at the gate.
 pub(crate) struct Caller<'a> {
-    pub(crate) host: &'a Host,
+    pub(crate) host: &'a Arc<Host>,
     pub(crate) target: &'a Target,
     pub(crate) guard: Guard,
     pub(crate) kind: Kind,
@@ -50,10 +60,15 @@ pub(crate) struct Caller<'a> {
 }
 
 /// What became of a request at the gate.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one a request, and a box would cost what it saves"
+)]
 pub(crate) enum Passage {
     /// It may depart now, on this connection; where none could be made, the attempt counts all the same.
     Passed {
         permit: Box<Permit>,
+        flight: Flight,
         connection: Result<Checkout, TransportError>,
         places: Places,
     },
@@ -72,6 +87,12 @@ pub(crate) struct Places {
     _all: OwnedSemaphorePermit,
 }
 
+/// What a departure needs beside its permit.
+struct Ready {
+    place: OwnedSemaphorePermit,
+    connection: Result<Checkout, TransportError>,
+}
+
 impl Gate {
     pub(crate) fn new(
         hosts: Hosts,
@@ -81,13 +102,20 @@ impl Gate {
         store_timeout: Option<Duration>,
         notices: Notices,
     ) -> Self {
+        let limits = Limits {
+            body: u64::MAX,
+            ..*transport.limits()
+        };
         Self {
             hosts,
             clock,
             notices,
+            robots_transport: transport.with_limits(limits),
             transport,
             flights: Arc::new(Semaphore::new(concurrency)),
+            concurrency,
             store_timeout,
+            store_lost: AtomicBool::new(false),
             closed: watch::Sender::new(false),
         }
     }
@@ -97,129 +125,205 @@ impl Gate {
         self.closed.send_replace(true);
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        *self.closed.borrow()
+    }
+
+    pub(crate) async fn until_closed(&self) {
+        // The sender lives as long as the gate, so that this cannot fail.
+        let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
+    }
+
     /// Waits until the request may depart. `record` puts the permit on record before it is used.
     pub(crate) async fn pass(
-        &self,
+        self: &Arc<Self>,
         caller: &Caller<'_>,
         record: impl Fn(&Permit) -> Result<(), Error>,
     ) -> Result<Passage, Error> {
         let host = caller.host;
+        if self.rest(caller).await?.is_break() {
+            return Ok(Passage::Deferred(caller.own));
+        }
         let since = self.clock.now();
-        let place = self
-            .unless_closed(Arc::clone(&host.flights).acquire_owned())
-            .await?;
-        let _turn = self.unless_closed(host.turn.acquire()).await?;
+        let place = self.place(&host.flights).await?;
+        let _turn = self.place(&host.turn).await?;
         let ask = Ask {
             kind: caller.kind,
             since,
             own: caller.own,
         };
-        let passage = self.wait_turn(caller, &ask, place, record).await;
-        host.show_wait(None);
-        passage
+        let _shown = host.shows_wait();
+        self.wait_turn(caller, &ask, place, record).await
+    }
+
+    /// D1: what is only this request's wait is over before it takes a place and a turn from others.
+    async fn rest(&self, caller: &Caller<'_>) -> Result<ControlFlow<()>, Error> {
+        let wait = caller.own.not_before.since(self.clock.now());
+        if wait > caller.host.policy.max_retry_after {
+            return Ok(ControlFlow::Break(()));
+        }
+        if !wait.is_zero() {
+            let _resting = caller.host.rest();
+            self.unless_closed(self.until(caller.own.not_before))
+                .await?;
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     async fn wait_turn(
-        &self,
+        self: &Arc<Self>,
         caller: &Caller<'_>,
         ask: &Ask,
         place: OwnedSemaphorePermit,
         record: impl Fn(&Permit) -> Result<(), Error>,
     ) -> Result<Passage, Error> {
         let host = caller.host;
-        let mut ready: Option<(OwnedSemaphorePermit, Result<Checkout, TransportError>)> = None;
+        let mut ready: Option<Ready> = None;
+        let mut look_again = false;
         loop {
+            if self.is_closed() {
+                return Err(closed());
+            }
             let changed = host.changed.notified();
             tokio::pin!(changed);
             // From here on no change goes unnoticed.
             changed.as_mut().enable();
-            let known = self.patiently(|| self.hosts.state(host)).await?;
+            let looked = std::mem::take(&mut look_again);
+            let known = if looked {
+                self.patiently(|| self.hosts.reload(host)).await?
+            } else {
+                self.patiently(|| self.hosts.state(host)).await?
+            };
             let now = self.clock.now();
             let bound = match decide(&host.policy, &known.state, ask, now, self.draw()) {
+                // Another process may have lifted what this one remembers.
+                Decision::Decline(_) | Decision::Defer(_) if !looked => {
+                    look_again = true;
+                    continue;
+                }
                 Decision::Decline(decline) => return Ok(Passage::Declined(decline)),
                 Decision::Defer(bound) => return Ok(Passage::Deferred(bound)),
                 Decision::Wait(bound) => bound,
                 Decision::Depart(permit) => {
-                    let stands = match &ready {
-                        Some((_, Ok(checkout))) => checkout.is_open(),
-                        Some((_, Err(_))) => true,
-                        None => false,
+                    let Some(made) = ready.take_if(|ready| ready.stands()) else {
+                        // What is no longer open makes room before another is waited for.
+                        drop(ready.take());
+                        match self.make_ready(caller).await? {
+                            Ok(made) => ready = Some(made),
+                            Err(refusal) => return Ok(Passage::Refused(refusal)),
+                        }
+                        continue;
                     };
-                    if !stands {
-                        ready = Some(self.make_ready(caller).await?);
+                    let Some(flight) = self.enter(host, known.version, &permit).await? else {
+                        ready = Some(made);
                         continue;
-                    }
-                    if let Some((_, Err(_))) = &ready
-                        && let Some(refusal) = take_refusal(&mut ready)
-                    {
-                        return Ok(Passage::Refused(refusal));
-                    }
-                    let swap = || self.hosts.swap(host, known.version, permit.state.clone());
-                    if !self.patiently(swap).await? {
-                        continue;
-                    }
+                    };
                     record(&permit)?;
-                    let Some((all, connection)) = ready.take() else {
-                        continue;
-                    };
                     return Ok(Passage::Passed {
                         permit,
-                        connection,
+                        flight,
+                        connection: made.connection,
                         places: Places {
                             _scope: place,
-                            _all: all,
+                            _all: made.place,
                         },
                     });
                 }
             };
-            host.show_wait(Some(bound));
+            host.show_wait(bound);
             let near = bound.not_before.since(now) <= LEAD && !host.is_held(now);
-            if near
-                && ready.is_none()
-                && bound.reason != Reason::FirstAnswer
-                && bound.reason != Reason::Probe
-            {
-                ready = Some(self.make_ready(caller).await?);
-                continue;
-            }
             if !near {
                 // Neither a connection nor a place is kept from others over a long wait.
                 ready = None;
+            } else if ready.is_none() && self.has_room() && !is_answer(bound.reason) {
+                match self.make_ready(caller).await? {
+                    Ok(made) => ready = Some(made),
+                    Err(refusal) => return Ok(Passage::Refused(refusal)),
+                }
+                continue;
             }
-            let until = self.wake_at(bound, now);
+            // What another process's request is waited for is looked up now and then.
+            look_again = is_answer(bound.reason);
+            let until = if look_again {
+                bound.not_before.min(now.after(PEER_POLL))
+            } else {
+                bound.not_before
+            };
             tokio::select! {
                 () = self.until(until) => {}
-                () = changed => continue,
+                () = changed => look_again = false,
                 () = self.until_closed() => return Err(closed()),
-            }
-            if until < bound.not_before {
-                self.patiently(|| self.hosts.reload(host)).await?;
             }
         }
     }
 
-    /// A place among all requests in flight, and a connection.
+    /// Stores the departure; `None` where the state has changed meanwhile.
+    ///
+    /// It is carried through even where the caller goes away: a flight that comes back to nobody takes
+    /// itself out of the state again.
+    async fn enter(
+        self: &Arc<Self>,
+        host: &Arc<Host>,
+        version: Version,
+        permit: &Permit,
+    ) -> Result<Option<Flight>, Error> {
+        let (gate, host) = (Arc::clone(self), Arc::clone(host));
+        let (seq, state) = (permit.seq, permit.state.clone());
+        let entering = tokio::spawn(async move {
+            let swap = || gate.hosts.swap(&host, version, state.clone());
+            let entered = gate.patiently(swap).await?;
+            Ok(entered.then(|| Flight::new(gate, host, seq)))
+        });
+        // It is cut off only with the whole runtime.
+        entering.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// A place among all requests in flight, and a connection; or why there must be none.
     async fn make_ready(
         &self,
         caller: &Caller<'_>,
-    ) -> Result<(OwnedSemaphorePermit, Result<Checkout, TransportError>), Error> {
-        let place = self
-            .unless_closed(Arc::clone(&self.flights).acquire_owned())
+    ) -> Result<Result<Ready, TransportError>, Error> {
+        let place = self.place(&self.flights).await?;
+        let transport = match caller.kind {
+            Kind::Robots => &self.robots_transport,
+            _ => &self.transport,
+        };
+        let connection = self
+            .unless_closed(transport.check_out(caller.target, caller.guard))
             .await?;
-        let checkout = self.transport.check_out(caller.target, caller.guard).await;
-        Ok((place, checkout))
+        Ok(match connection {
+            Err(error) if is_refusal(&error) => Err(error),
+            connection => Ok(Ready { place, connection }),
+        })
     }
 
-    /// What another process's request is waited for is looked up now and then.
-    fn wake_at(&self, bound: Bound, now: Timestamp) -> Timestamp {
-        match bound.reason {
-            Reason::FirstAnswer | Reason::Probe => bound.not_before.min(now.after(PEER_POLL)),
-            _ => bound.not_before,
-        }
+    /// Whether so many places are free that one may be taken before it is needed: a scope that waits
+    /// takes nothing from one that need not.
+    fn has_room(&self) -> bool {
+        self.flights.available_permits() > self.concurrency.div_ceil(2)
     }
 
-    /// S4: a store that is lost is waited for, and nothing departs meanwhile.
-    pub(crate) async fn patiently<T, F>(&self, mut call: impl FnMut() -> F) -> Result<T, Error>
+    /// S4: a store that is lost is waited for, and nothing departs meanwhile. Not beyond closing.
+    pub(crate) async fn patiently<T, F>(&self, call: impl FnMut() -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        self.retry_store(call, true).await
+    }
+
+    /// The same for what has departed already: its end is put down after closing, too.
+    pub(crate) async fn persistently<T, F>(&self, call: impl FnMut() -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        self.retry_store(call, false).await
+    }
+
+    async fn retry_store<T, F>(
+        &self,
+        mut call: impl FnMut() -> F,
+        until_closed: bool,
+    ) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
     {
@@ -228,7 +332,7 @@ impl Gate {
         loop {
             let error = match call().await {
                 Ok(value) => {
-                    if pause > STORE_RETRY.0 {
+                    if pause > STORE_RETRY.0 && self.store_lost.swap(false, Ordering::Relaxed) {
                         self.notices.tell(Notice::StoreBack);
                     }
                     return Ok(value);
@@ -240,10 +344,14 @@ impl Gate {
             if !lost || self.store_timeout.is_some_and(|most| waited >= most) {
                 return Err(error);
             }
-            if pause == STORE_RETRY.0 {
+            // All scopes wait for one store: it is told once.
+            if !self.store_lost.swap(true, Ordering::Relaxed) {
                 self.notices.tell(Notice::StoreLost { error: &error });
             }
-            tokio::time::sleep(pause).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.until_closed(), if until_closed => return Err(closed()),
+            }
             pause = (pause * 2).min(STORE_RETRY.1);
         }
     }
@@ -253,23 +361,18 @@ impl Gate {
         tokio::time::sleep_until(self.clock.instant_of(at)).await;
     }
 
-    /// A place, unless the gate closes first.
-    async fn unless_closed<T>(
-        &self,
-        acquire: impl Future<Output = Result<T, AcquireError>>,
-    ) -> Result<T, Error> {
-        if *self.closed.borrow() {
-            return Err(closed());
-        }
-        tokio::select! {
-            place = acquire => place.map_err(|_| closed()),
-            () = self.until_closed() => Err(closed()),
-        }
+    async fn place(&self, places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Error> {
+        let place = self.unless_closed(Arc::clone(places).acquire_owned());
+        place.await?.map_err(|_| closed())
     }
 
-    async fn until_closed(&self) {
-        // The sender lives as long as the gate, so that this cannot fail.
-        let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
+    /// What comes of it, unless the gate closes first.
+    async fn unless_closed<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
+        tokio::select! {
+            biased;
+            () = self.until_closed() => Err(closed()),
+            done = work => Ok(done),
+        }
     }
 
     pub(crate) fn draw(&self) -> Draw {
@@ -277,18 +380,24 @@ impl Gate {
     }
 }
 
-/// What must not be connected to at all is no departure.
-fn take_refusal(
-    ready: &mut Option<(OwnedSemaphorePermit, Result<Checkout, TransportError>)>,
-) -> Option<TransportError> {
-    let refused = matches!(
-        ready,
-        Some((_, Err(error))) if matches!(error.kind(), TransportErrorKind::RefusedTarget | TransportErrorKind::Configuration)
-    );
-    if !refused {
-        return None;
+impl Ready {
+    /// Whether it is still as good as when it was made.
+    fn stands(&self) -> bool {
+        self.connection.as_ref().map_or(true, Checkout::is_open)
     }
-    ready.take().and_then(|(_, connection)| connection.err())
+}
+
+/// Whether the wait is for another request's answer.
+fn is_answer(reason: Reason) -> bool {
+    matches!(reason, Reason::FirstAnswer | Reason::Probe)
+}
+
+/// What must not be connected to at all is no departure.
+fn is_refusal(error: &TransportError) -> bool {
+    matches!(
+        error.kind(),
+        TransportErrorKind::RefusedTarget | TransportErrorKind::Configuration
+    )
 }
 
 fn closed() -> Error {

@@ -2,9 +2,10 @@
 //! compare-and-swap, and on a conflict once more with what is there now.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use curtsy_core::{Bound, FORMAT, HostState, Policy, Scope, Timestamp};
+use curtsy_core::{Bound, Breaker, FORMAT, HostState, Policy, Scope, Suppression, Timestamp};
 use curtsy_store::{HostStore, StoreErrorKind, Swap, Version, Versioned};
 use tokio::sync::{Notify, Semaphore};
 
@@ -15,12 +16,21 @@ use crate::policies::Policies;
 /// Under this prefix stand the scopes in the store.
 pub(crate) const SCOPE_PREFIX: &str = "scope:";
 
-/// All scopes that this process has met.
+/// From so many scopes on, those at rest that nobody uses are let go of; the store still knows them.
+const MANY: usize = 8192;
+
+/// The scopes that this process works with.
 pub(crate) struct Hosts {
     store: Arc<dyn HostStore>,
     clock: Clock,
     policies: Arc<Policies>,
-    known: Mutex<HashMap<Scope, Arc<Host>>>,
+    known: Mutex<Met>,
+}
+
+struct Met {
+    hosts: HashMap<Scope, Arc<Host>>,
+    /// How many there are when they are next gone through.
+    sweep_at: usize,
 }
 
 /// One scope.
@@ -32,11 +42,15 @@ pub(crate) struct Host {
     /// Tells who waits that the state has changed.
     pub(crate) changed: Notify,
     /// One waiter a scope, first come first served.
-    pub(crate) turn: Semaphore,
+    pub(crate) turn: Arc<Semaphore>,
     /// Requests in flight.
     pub(crate) flights: Arc<Semaphore>,
     /// What the request whose turn it is waits for.
     waits_for: Mutex<Option<Bound>>,
+    /// Requests that wait for a bound of their own, in nobody's way.
+    resting: AtomicUsize,
+    /// Tells that one more of them rests.
+    pub(crate) rested: Notify,
 }
 
 /// The state as last seen in the store.
@@ -52,7 +66,10 @@ impl Hosts {
             store,
             clock,
             policies,
-            known: Mutex::default(),
+            known: Mutex::new(Met {
+                hosts: HashMap::new(),
+                sweep_at: MANY,
+            }),
         }
     }
 
@@ -62,8 +79,11 @@ impl Hosts {
 
     pub(crate) fn host(&self, scope: &Scope) -> Arc<Host> {
         let mut known = lock(&self.known);
-        if let Some(host) = known.get(scope) {
+        if let Some(host) = known.hosts.get(scope) {
             return Arc::clone(host);
+        }
+        if known.hosts.len() >= known.sweep_at {
+            known.sweep(self.clock.now());
         }
         let policy = self.policies.policy_of(scope);
         let host = Arc::new(Host {
@@ -71,18 +91,20 @@ impl Hosts {
             scope: scope.clone(),
             known: Mutex::default(),
             changed: Notify::new(),
-            turn: Semaphore::new(1),
+            turn: Arc::new(Semaphore::new(1)),
             flights: Arc::new(Semaphore::new(policy.per_host as usize)),
             waits_for: Mutex::default(),
+            resting: AtomicUsize::new(0),
+            rested: Notify::new(),
             policy,
         });
-        known.insert(scope.clone(), Arc::clone(&host));
+        known.hosts.insert(scope.clone(), Arc::clone(&host));
         host
     }
 
-    /// The scopes met so far.
+    /// The scopes met so far, but for those that nobody has used for long.
     pub(crate) fn all(&self) -> Vec<Arc<Host>> {
-        lock(&self.known).values().map(Arc::clone).collect()
+        lock(&self.known).hosts.values().map(Arc::clone).collect()
     }
 
     /// The state as last seen; loaded where it was not seen yet.
@@ -179,14 +201,68 @@ impl Hosts {
     }
 }
 
+impl Met {
+    /// Lets go of the scopes that nobody uses and that nobody would ask about. Twice as many as are left
+    /// may then come, so that this costs little for each.
+    fn sweep(&mut self, now: Timestamp) {
+        self.hosts
+            .retain(|_, host| Arc::strong_count(host) > 1 || !host.is_at_rest(now));
+        self.sweep_at = MANY.max(2 * self.hosts.len());
+    }
+}
+
 impl Host {
     /// What the request whose turn it is waits for, for people to see.
     pub(crate) fn waits_for(&self) -> Option<Bound> {
         *lock(&self.waits_for)
     }
 
-    pub(crate) fn show_wait(&self, bound: Option<Bound>) {
-        *lock(&self.waits_for) = bound;
+    pub(crate) fn show_wait(&self, bound: Bound) {
+        *lock(&self.waits_for) = Some(bound);
+    }
+
+    /// Shows no wait any more when this is dropped.
+    pub(crate) fn shows_wait(&self) -> impl Drop + '_ {
+        struct Shown<'a>(&'a Host);
+
+        impl Drop for Shown<'_> {
+            fn drop(&mut self) {
+                *lock(&self.0.waits_for) = None;
+            }
+        }
+
+        Shown(self)
+    }
+
+    /// Counts a request among those that wait for a bound of their own, until this is dropped.
+    pub(crate) fn rest(&self) -> impl Drop + '_ {
+        struct Resting<'a>(&'a Host);
+
+        impl Drop for Resting<'_> {
+            fn drop(&mut self) {
+                self.0.resting.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+
+        self.resting.fetch_add(1, Ordering::Relaxed);
+        self.rested.notify_waiters();
+        Resting(self)
+    }
+
+    /// How many requests wait for a bound of their own.
+    pub(crate) fn resting(&self) -> usize {
+        self.resting.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is nothing to tell of it: no hold, no delay, no suppression, no open breaker.
+    fn is_at_rest(&self, now: Timestamp) -> bool {
+        self.seen().is_none_or(|state| {
+            state.hold(now).is_none()
+                && state.backoff_until(now).is_none()
+                && state.dynamic_delay().is_zero()
+                && state.breaker() == Breaker::Closed
+                && matches!(state.suppression(), Suppression::None { .. })
+        })
     }
 
     /// The state as last seen, without asking the store.

@@ -8,6 +8,7 @@ mod client;
 pub mod clock;
 mod error;
 mod exchange;
+mod flight;
 mod gate;
 mod hosts;
 mod job;

@@ -74,7 +74,9 @@ pub enum Notice<'a> {
 
 /// Who is told.
 #[derive(Clone, Default)]
-pub struct Notices(Option<Arc<dyn Fn(&Notice<'_>) + Send + Sync>>);
+pub struct Notices(Option<Arc<Listener>>);
+
+type Listener = dyn Fn(&Notice<'_>) + Send + Sync;
 
 impl Notices {
     /// Tells each notice to `listener`, on the thread on which it happens: it must not block.

@@ -12,6 +12,10 @@ use crate::gate::Places;
 use crate::transport;
 
 /// The answer to one request: from the server, from robots.txt, or from the pace.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one a request, and a box would cost what it saves"
+)]
 #[derive(Debug)]
 pub enum Reply {
     /// A response, whatever its status; the last one where the tries ran out.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::robots::{Access, ProductToken};
+use curtsy_core::robots::Access;
 use curtsy_core::{
-    Ask, Bound, Bounds, HostState, Kind, Policy, Scope, Suppression, Timestamp, bounds,
+    Ask, Bound, Bounds, HostState, Kind, Policy, Reason, Scope, Suppression, Timestamp, bounds,
 };
 use url::Url;
 
@@ -73,7 +73,8 @@ impl Client {
         let (scope, _) = self.address(&url)?;
         let host = self.shared.gate.hosts.host(&scope);
         let robots = if host.policy.polite && host.policy.respect_robots {
-            self.robots_say(&url).await?
+            let said = self.consult(&url, &self.shared.token, Guard::Any).await?;
+            robots_say(said, &url)
         } else {
             RobotsSay::NotAsked
         };
@@ -101,16 +102,11 @@ impl Client {
     /// # Errors
     /// No http(s) URL; the host cannot be reached; the store or the audit log failed.
     pub async fn can_fetch(&self, url: &str) -> Result<bool, Error> {
-        Ok(match self.robots_say(&parse(url)?).await? {
-            RobotsSay::NotAsked | RobotsSay::Allowed(_) => true,
-            RobotsSay::Disallowed(_) | RobotsSay::Unreachable(_) | RobotsSay::Suppressed => false,
-            RobotsSay::Failed(why) => {
-                return Err(Error::new(
-                    ErrorKind::Transport(crate::transport::TransportErrorKind::Unreachable),
-                    why,
-                ));
-            }
-        })
+        let url = parse(url)?;
+        match self.consult(&url, &self.shared.token, Guard::Any).await? {
+            Consulted::Failed(error) => Err(error),
+            said => Ok(matches!(robots_say(said, &url), RobotsSay::Allowed(_))),
+        }
     }
 
     /// The Crawl-delay that the robots.txt of `url`'s origin asks of this client, if any.
@@ -119,16 +115,11 @@ impl Client {
     /// As [`can_fetch`](Self::can_fetch).
     pub async fn crawl_delay(&self, url: &str) -> Result<Option<Duration>, Error> {
         let url = parse(url)?;
-        Ok(
-            match self.consult(&url, &self.shared.token, Guard::Any).await? {
-                Consulted::Access(access) => match &*access {
-                    Access::Rules { robots, .. } => robots.delay(self.now()),
-                    _ => None,
-                },
-                Consulted::Failed(error) => return Err(error),
-                Consulted::Deferred(_) | Consulted::Declined(_) => None,
-            },
-        )
+        match self.consult(&url, &self.shared.token, Guard::Any).await? {
+            Consulted::Access(access) => Ok(self.crawl_delay_of(&access)),
+            Consulted::Failed(error) => Err(error),
+            Consulted::Deferred(_) | Consulted::Declined(_) => Ok(None),
+        }
     }
 
     /// The dynamic delays in force, by scope, as this client has seen them.
@@ -220,33 +211,32 @@ impl Client {
         };
         self.shared.gate.hosts.all().into_iter().map(view).collect()
     }
+}
 
-    async fn robots_say(&self, url: &Url) -> Result<RobotsSay, Error> {
-        let token: &ProductToken = &self.shared.token;
-        Ok(match self.consult(url, token, Guard::Any).await? {
-            Consulted::Access(access) => match &*access {
-                Access::Rules { robots, .. } => {
-                    let verdict = robots.verdict(url);
-                    let rule = verdict
-                        .rule
-                        .map(|rule| (rule.text().into_owned(), rule.line));
-                    if verdict.allowed {
-                        RobotsSay::Allowed(rule)
-                    } else {
-                        RobotsSay::Disallowed(rule)
-                    }
+fn robots_say(said: Consulted, url: &Url) -> RobotsSay {
+    match said {
+        Consulted::Access(access) => match &*access {
+            Access::Rules { robots, .. } => {
+                let verdict = robots.verdict(url);
+                let rule = verdict
+                    .rule
+                    .map(|rule| (rule.text().into_owned(), rule.line));
+                if verdict.allowed {
+                    RobotsSay::Allowed(rule)
+                } else {
+                    RobotsSay::Disallowed(rule)
                 }
-                Access::Allowed(_) => RobotsSay::Allowed(None),
-                Access::Forbidden(_) => RobotsSay::Disallowed(None),
-                Access::Unreachable { retry_at, .. } => RobotsSay::Unreachable(Bound {
-                    not_before: *retry_at,
-                    reason: curtsy_core::Reason::RobotsUnreachable,
-                }),
-            },
-            Consulted::Deferred(bound) => RobotsSay::Unreachable(bound),
-            Consulted::Declined(_) => RobotsSay::Suppressed,
-            Consulted::Failed(error) => RobotsSay::Failed(error.to_string()),
-        })
+            }
+            Access::Allowed(_) => RobotsSay::Allowed(None),
+            Access::Forbidden(_) => RobotsSay::Disallowed(None),
+            Access::Unreachable { retry_at, .. } => RobotsSay::Unreachable(Bound {
+                not_before: *retry_at,
+                reason: Reason::RobotsUnreachable,
+            }),
+        },
+        Consulted::Deferred(bound) => RobotsSay::Unreachable(bound),
+        Consulted::Declined(_) => RobotsSay::Suppressed,
+        Consulted::Failed(error) => RobotsSay::Failed(error.to_string()),
     }
 }
 

@@ -3,10 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use curtsy_core::audit::{Entry, Event, Subject};
 use curtsy_core::robots::{Access, ProductToken};
-use curtsy_core::{Answer, Bound, Class, Decline, Kind, Next, Suppression, Timestamp, retry};
-use http::header::{AUTHORIZATION, COOKIE, LOCATION, PROXY_AUTHORIZATION, USER_AGENT};
+use curtsy_core::{
+    Answer, Bound, Class, Decline, HostState, Kind, Next, Suppression, Timestamp, retry,
+};
+use http::header::{
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, LOCATION,
+    PROXY_AUTHORIZATION, USER_AGENT,
+};
 use http::{HeaderMap, Method, StatusCode};
 use url::Url;
 
@@ -35,13 +41,31 @@ struct Journey {
     headers: HeaderMap,
     token: ProductToken,
     guard: Guard,
+    body: Bytes,
     /// The URLs that redirected so far.
     passed: Vec<Url>,
-    attempts: u32,
-    first_departure: Option<Timestamp>,
+    tally: Tally,
+}
+
+/// What departed for a request, robots.txt not counted.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub(crate) attempts: u32,
+    pub(crate) first_departure: Option<Timestamp>,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.attempts += more.attempts;
+        self.first_departure = self.first_departure.or(more.first_departure);
+    }
 }
 
 /// What became of one URL of a journey.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one a request, and a box would cost what it saves"
+)]
 enum Stop {
     Reply(Reply),
     Redirect(Url, StatusCode),
@@ -59,9 +83,19 @@ impl Client {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn execute(&self, request: Request) -> Result<Reply, Error> {
-        let mut journey = self.begin(&request);
+        self.execute_tallied(&request).await.0
+    }
+
+    /// The same, and what departed for it, whatever came of it.
+    pub(crate) async fn execute_tallied(&self, request: &Request) -> (Result<Reply, Error>, Tally) {
+        let mut journey = self.begin(request);
+        let reply = self.travel(&mut journey, request).await;
+        (reply, journey.tally)
+    }
+
+    async fn travel(&self, journey: &mut Journey, request: &Request) -> Result<Reply, Error> {
         loop {
-            match self.visit(&mut journey, &request).await? {
+            match self.visit(journey, request).await? {
                 Stop::Reply(reply) => return Ok(reply),
                 Stop::Redirect(next, status) => journey.follow(next, status)?,
             }
@@ -86,9 +120,9 @@ impl Client {
             headers,
             token,
             guard: Guard::Any,
+            body: request.body.clone(),
             passed: Vec::new(),
-            attempts: 0,
-            first_departure: None,
+            tally: Tally::default(),
         }
     }
 
@@ -115,7 +149,7 @@ impl Client {
                 url: &journey.url,
                 method: &journey.method,
                 headers: &journey.headers,
-                body: &request.body,
+                body: &journey.body,
                 guard: journey.guard,
                 kind,
                 attempt: tries + throttled + 1,
@@ -142,8 +176,8 @@ impl Client {
                 Landing::Refused(error) => return Err(error.into()),
                 Landing::Deferred(_) | Landing::Declined(_) => continue,
             };
-            journey.attempts += 1;
-            journey.first_departure.get_or_insert(departed_at);
+            journey.tally.attempts += 1;
+            journey.tally.first_departure.get_or_insert(departed_at);
             if request.in_job && class == Class::Throttled && throttled < MAX_THROTTLED {
                 throttled += 1;
             } else {
@@ -181,14 +215,7 @@ impl Client {
         if !policy.polite {
             return Ok(None);
         }
-        let known = self
-            .shared
-            .gate
-            .patiently(|| self.shared.gate.hosts.state(&station.host))
-            .await?;
-        if let Suppression::Active { until, .. } = known.state.suppression()
-            && until.is_none_or(|until| self.now() < until)
-        {
+        if self.is_suppressed(&station.host).await? {
             return Ok(Some(journey.synthetic()));
         }
         if !policy.respect_robots {
@@ -227,6 +254,21 @@ impl Client {
             }
         };
         self.disallowed(journey, station, rule, line).map(Some)
+    }
+
+    /// R4. What is remembered of a suppression is looked up again: somebody may have lifted it.
+    async fn is_suppressed(&self, host: &Host) -> Result<bool, Error> {
+        let gate = &self.shared.gate;
+        let suppressed = |state: &HostState| {
+            matches!(state.suppression(), Suppression::Active { until, .. }
+                if until.is_none_or(|until| self.now() < until))
+        };
+        let known = gate.patiently(|| gate.hosts.state(host)).await?;
+        if !suppressed(&known.state) {
+            return Ok(false);
+        }
+        let known = gate.patiently(|| gate.hosts.reload(host)).await?;
+        Ok(suppressed(&known.state))
     }
 
     fn disallowed(
@@ -269,8 +311,8 @@ impl Client {
         Ok(Reply::Deferred(Deferred {
             url: journey.url.clone(),
             bound,
-            attempts: journey.attempts,
-            first_departure: journey.first_departure,
+            attempts: journey.tally.attempts,
+            first_departure: journey.tally.first_departure,
         }))
     }
 
@@ -289,8 +331,8 @@ impl Client {
             status,
             headers: answered.head.headers,
             synthetic: false,
-            attempts: journey.attempts,
-            first_departure: journey.first_departure,
+            attempts: journey.tally.attempts,
+            first_departure: journey.tally.first_departure,
             body: Body::new(answered.head.body, answered.places),
         }))
     }
@@ -309,7 +351,8 @@ impl Journey {
             ));
         }
         if next.origin() != self.url.origin() {
-            for name in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION] {
+            // The Host that the caller chose is the first origin's too.
+            for name in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, HOST] {
                 self.headers.remove(name);
             }
         }
@@ -317,6 +360,10 @@ impl Journey {
         let becomes_get = status == StatusCode::SEE_OTHER && self.method != Method::HEAD;
         if becomes_get || (matches!(status.as_u16(), 301 | 302) && self.method == Method::POST) {
             self.method = Method::GET;
+            self.body = Bytes::new();
+            for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LENGTH] {
+                self.headers.remove(name);
+            }
         }
         self.passed.push(std::mem::replace(&mut self.url, next));
         Ok(())
@@ -332,7 +379,7 @@ impl Journey {
             scope: &station.host.scope,
             url: &self.url,
             kind,
-            attempt: self.attempts + 1,
+            attempt: self.tally.attempts + 1,
             polite: station.host.policy.polite,
         }
     }
@@ -344,8 +391,8 @@ impl Journey {
             status: StatusCode::FORBIDDEN,
             headers: HeaderMap::new(),
             synthetic: true,
-            attempts: self.attempts,
-            first_departure: self.first_departure,
+            attempts: self.tally.attempts,
+            first_departure: self.tally.first_departure,
             body: Body::empty(),
         })
     }
@@ -368,9 +415,11 @@ fn redirect(from: &Url, status: StatusCode, headers: &HeaderMap) -> Option<Url> 
         return None;
     }
     let location = headers.get(LOCATION)?;
-    let next = from
+    let mut next = from
         .join(&String::from_utf8_lossy(location.as_bytes()))
         .ok()?;
+    // It is no part of what is asked for, and a circle is one whatever it says.
+    next.set_fragment(None);
     (matches!(next.scheme(), "http" | "https") && next.has_host()).then_some(next)
 }
 

@@ -15,6 +15,7 @@ use url::Url;
 
 pub use builder::{ClientBuilder, DEFAULT_CONCURRENCY, DEFAULT_USER_AGENT};
 pub use inspect::{Explanation, RobotsSay, ScopeView};
+pub(crate) use journey::Tally;
 pub use request::Request;
 
 use crate::audit::Audit;
