@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use curtsy_core::audit::{Entry, Event, Subject};
@@ -11,7 +12,10 @@ use curtsy_core::robots::{
     Access, Answer, Fetched, Freshness, MAX_BODY, ProductToken, Reading, Unreachable, Validators,
     access, freshness, record,
 };
-use curtsy_core::{Bound, Decline, Failure, Kind, Origin, Preset, Reason, Scope, Timestamp};
+use curtsy_core::{
+    Bound, Decline, Failure, HostState, Kind, Origin, Preset, Reason, Scope, Timestamp,
+};
+use curtsy_store::host_store::MAX_VALUE_BYTES;
 use curtsy_store::{Swap, Version};
 use http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
 use http::{HeaderMap, HeaderValue, Method};
@@ -27,6 +31,8 @@ use crate::transport::Guard;
 const ROBOTS_PREFIX: &str = "robots:";
 /// RFC 9309 section 2.3.1.2: at least five consecutive redirects are followed.
 const REDIRECTS: u32 = 5;
+/// From so many files on, those that nobody is asking about are let go of; the store still has them.
+const MANY: usize = 4096;
 
 /// The robots files of a client.
 #[derive(Default)]
@@ -69,6 +75,9 @@ enum Ended {
 impl RobotsCache {
     fn entry(&self, origin: &Origin) -> Arc<OriginFile> {
         let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        if origins.len() >= MANY && !origins.contains_key(origin) {
+            origins.retain(|_, file| Arc::strong_count(file) > 1);
+        }
         let entry = origins.entry(origin.clone());
         Arc::clone(entry.or_insert_with(|| {
             Arc::new(OriginFile {
@@ -146,7 +155,22 @@ impl Client {
         let Some(origin) = Origin::of(url) else {
             return Err(Error::new(ErrorKind::InvalidUrl, "not an http(s) URL"));
         };
-        let entry = self.shared.robots.entry(&origin);
+        let said = self.look_up(url, &origin, token, guard).await?;
+        if let Consulted::Access(access) = &said {
+            self.note_crawl_delay(url, &origin, access).await?;
+        }
+        Ok(said)
+    }
+
+    /// From memory, else from the store, else from the server.
+    async fn look_up(
+        &self,
+        url: &Url,
+        origin: &Origin,
+        token: &ProductToken,
+        guard: Guard,
+    ) -> Result<Consulted, Error> {
+        let entry = self.shared.robots.entry(origin);
         let reading = self.reading(url);
         if let Some(known) = entry.current(token, &reading, self.now()) {
             return Ok(known);
@@ -182,14 +206,14 @@ impl Client {
             return Ok(entry.know(stored.clone(), token, &reading, self.now()));
         }
         let validators = before.as_ref().and_then(Fetched::validators).cloned();
-        let answer = match self.fetch_robots(&origin, validators, guard).await? {
+        let answer = match self.fetch_robots(origin, validators, guard).await? {
             Ended::Answer(answer) => answer,
             Ended::Stop(said) => return Ok(said),
         };
         let fetched = record(before, answer, &reading, self.now());
         self.keep(&key, version, &fetched).await?;
         let said = entry.know(fetched, token, &reading, self.now());
-        self.note_crawl_delay(url, &origin, &said).await?;
+        self.record_reading(url, origin, &said)?;
         Ok(said)
     }
 
@@ -298,6 +322,11 @@ impl Client {
         let value = serde_json::to_vec(fetched).map_err(|error| {
             Error::new(ErrorKind::Configuration, "a robots.txt cannot be stored").caused_by(error)
         })?;
+        if value.len() > MAX_VALUE_BYTES {
+            // Octets that are no text take several times their number. This client knows it; the next one
+            // asks for it.
+            return Ok(());
+        }
         let swap = || async {
             Ok(self
                 .store()
@@ -305,42 +334,50 @@ impl Client {
                 .await?)
         };
         // Another worker that stored one meanwhile asked for the same file: either copy will do.
-        let (Swap::Stored(_) | Swap::Conflict(_)) = self.shared.gate.patiently(swap).await?;
+        let (Swap::Stored(_) | Swap::Conflict(_)) = self.shared.gate.persistently(swap).await?;
         Ok(())
     }
 
-    /// The Crawl-delay becomes part of the scope's state, for all workers and for the next run.
+    /// The Crawl-delay becomes part of the scope's state, for all workers and for the next run. Asked for
+    /// at each request, since the state may have been reset and the file may name times of day.
     async fn note_crawl_delay(
         &self,
         url: &Url,
         origin: &Origin,
-        said: &Consulted,
+        access: &Access,
     ) -> Result<(), Error> {
         let (scope, _) = self.address(url)?;
-        let host = self.shared.gate.hosts.host(&scope);
-        let (delay, label) = match said {
-            Consulted::Access(access) => match &**access {
-                Access::Rules { robots, .. } => (robots.delay(self.now()), "rules"),
-                Access::Allowed(_) => (None, "allowed"),
-                Access::Forbidden(_) => (None, "forbidden"),
-                Access::Unreachable { .. } => (None, "unreachable"),
-            },
-            _ => (None, "unreachable"),
-        };
-        let note = |state: &curtsy_core::HostState| {
+        let gate = &self.shared.gate;
+        let host = gate.hosts.host(&scope);
+        let delay = self.crawl_delay_of(access);
+        let note = |state: &HostState| {
             let mut next = state.clone();
             next.note_crawl_delay(origin, delay).then_some((next, ()))
         };
-        self.shared
-            .gate
-            .patiently(|| self.shared.gate.hosts.update(&host, note))
-            .await?;
+        gate.patiently(|| gate.hosts.update(&host, note)).await?;
+        Ok(())
+    }
+
+    fn record_reading(&self, url: &Url, origin: &Origin, said: &Consulted) -> Result<(), Error> {
+        let (label, delay) = match said {
+            Consulted::Access(access) => {
+                let label = match &**access {
+                    Access::Rules { .. } => "rules",
+                    Access::Allowed(_) => "allowed",
+                    Access::Forbidden(_) => "forbidden",
+                    Access::Unreachable { .. } => "unreachable",
+                };
+                (label, self.crawl_delay_of(access))
+            }
+            _ => ("unreachable", None),
+        };
+        let (scope, _) = self.address(url)?;
         let subject = Subject {
             scope: &scope,
             url,
             kind: Kind::Robots,
             attempt: 1,
-            polite: host.policy.polite,
+            polite: self.shared.policies.policy_of(&scope).polite,
         };
         let event = Event::RobotsRead {
             origin: origin.to_string(),
@@ -348,6 +385,14 @@ impl Client {
             crawl_delay_ms: delay.map(|delay| delay.as_secs_f64() * 1000.0),
         };
         self.shared.audit.record([Entry::of(&subject, event)])
+    }
+
+    /// What an origin's robots.txt asks for between two requests at this time of day.
+    pub(crate) fn crawl_delay_of(&self, access: &Access) -> Option<Duration> {
+        match access {
+            Access::Rules { robots, .. } => robots.delay(self.now()),
+            _ => None,
+        }
     }
 }
 
