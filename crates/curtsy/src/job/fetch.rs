@@ -2,21 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use curtsy_core::{Bound, Scope};
+use curtsy_core::{Bound, Reason, Scope, Timestamp};
 use curtsy_store::QueuedUrl;
 use http::{HeaderName, HeaderValue};
+use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
 use super::Shared;
-use super::manifest::{Line, Outcome};
-use crate::client::Request;
+use super::manifest::{Line, Outcome, without_userinfo};
+use crate::client::{Request, Tally};
 use crate::error::{Error, ErrorKind};
-use crate::reply::{Deferred, Reply, Response};
-use crate::sink::{Ended, is_inside, path_of};
+use crate::reply::{Deferred, Disallowed, Reply, Response};
+use crate::sink::{Ended, Place, is_inside, path_of};
 use crate::transport::TransportErrorKind;
 
 /// Further fetches of a URL whose body broke off.
 const BODY_RETRIES: u32 = 3;
+/// So much of the body of an HTTP error is read; its end is of no use to anybody.
+const ERROR_BODY: u64 = 256 * 1024;
 
 /// What a URL's end means for the rest of its scope.
 pub(super) enum Aftermath {
@@ -28,199 +31,202 @@ pub(super) enum Aftermath {
     Closed,
 }
 
-/// How a body ended.
-enum Stored {
-    Whole,
-    Broken(Error),
+/// A URL under way.
+struct Errand<'a> {
+    queued: &'a QueuedUrl,
+    /// What departed for it.
+    tally: Tally,
+    receipt: OwnedSemaphorePermit,
 }
 
 impl Shared {
-    /// Fetches one URL. An error is of the job, not of the URL.
+    /// Fetches one URL. An error is of the job, not of the URL. `receipt` is held until its end is recorded.
     pub(super) async fn fetch(
         &self,
         scope: &Scope,
         queued: &QueuedUrl,
+        receipt: OwnedSemaphorePermit,
     ) -> Result<Aftermath, Error> {
+        let mut errand = Errand {
+            queued,
+            tally: Tally::default(),
+            receipt,
+        };
         let request = match request_of(queued) {
             Ok(request) => request,
-            Err(error) => {
-                self.end(
-                    queued,
-                    self.line(queued, Outcome::Failed)
-                        .with_error(describe(&error)),
-                )
-                .await?;
-                return Ok(Aftermath::None);
-            }
+            Err(error) => return self.fail(errand, &error).await,
         };
-        let (mut attempts, mut first_departure) = (0, None);
-        for retries in 0.. {
-            let reply = match self.client.execute(request.clone()).await {
-                Ok(reply) => reply,
+        let mut retries = 0;
+        loop {
+            let (reply, tally) = self.client.execute_tallied(&request).await;
+            errand.tally.add(tally);
+            let response = match reply {
+                Ok(Reply::Response(response)) => response,
+                Ok(Reply::Disallowed(no)) => return self.disallow(errand, &no).await,
+                Ok(Reply::Deferred(deferred)) => return self.defer(scope, errand, &deferred).await,
                 Err(error) if error.kind() == ErrorKind::Closed => return Ok(Aftermath::Closed),
                 Err(error) if is_of_the_job(&error) => return Err(error),
-                Err(error) => {
-                    self.end(
-                        queued,
-                        self.line(queued, Outcome::Failed)
-                            .with_error(describe(&error)),
-                    )
-                    .await?;
-                    return Ok(Aftermath::None);
-                }
+                Err(error) => return self.fail(errand, &error).await,
             };
-            let response = match reply {
-                Reply::Response(response) => response,
-                Reply::Disallowed(no) => {
-                    let rule = match (&no.rule, no.line) {
-                        (Some(rule), Some(line)) => format!("robots.txt line {line}: {rule}"),
-                        _ => "robots.txt forbids the whole site".to_owned(),
-                    };
-                    self.end(
-                        queued,
-                        self.line(queued, Outcome::Disallowed).with_error(rule),
-                    )
-                    .await?;
-                    return Ok(Aftermath::None);
+            let line = self.line_of(&errand, &request.url, &response);
+            match self.store(errand, &request.url, response, line).await? {
+                Stored::Handed => return Ok(Aftermath::None),
+                Stored::Broken(back, error) if retries < BODY_RETRIES && may_come_whole(&error) => {
+                    (errand, _) = *back;
+                    retries += 1;
                 }
-                Reply::Deferred(deferred) => return self.defer(scope, queued, &deferred).await,
-            };
-            attempts += response.attempts;
-            first_departure = first_departure.or(response.first_departure);
-            let status = response.status.as_u16();
-            let outcome = match status {
-                _ if response.synthetic => Outcome::Suppressed,
-                400.. => Outcome::HttpError,
-                _ => Outcome::Fetched,
-            };
-            let mut line = self
-                .line(queued, outcome)
-                .with_attempts(attempts, first_departure);
-            line.status = Some(status);
-            line.final_url = (response.url.as_str() != request.url.as_str())
-                .then(|| super::manifest::without_userinfo(response.url.as_str()));
-            if let Some(value) = response.headers.get(http::header::CONTENT_TYPE) {
-                line.set_content_type(value);
-            }
-            match outcome {
-                Outcome::Suppressed => {
-                    line.error = Some("the scope answered 403 before".to_owned())
-                }
-                Outcome::HttpError => line.error = Some(format!("status {status}")),
-                _ => {}
-            }
-            match self
-                .store(queued, &request.url, response, line.clone())
-                .await?
-            {
-                Stored::Whole => return Ok(Aftermath::None),
-                Stored::Broken(error) if retries < BODY_RETRIES && may_come_whole(&error) => {}
-                Stored::Broken(error) => {
+                Stored::Broken(back, error) => {
+                    let (errand, mut line) = *back;
                     line.outcome = Outcome::Failed;
-                    self.end(queued, line.with_error(describe(&error))).await?;
+                    let line = line.with_error(describe(&error));
+                    self.end(errand, line).await?;
                     return Ok(Aftermath::None);
                 }
             }
         }
-        Ok(Aftermath::None)
+    }
+
+    /// The line of a response, as far as its head tells.
+    fn line_of(&self, errand: &Errand<'_>, asked: &Url, response: &Response) -> Line {
+        let status = response.status.as_u16();
+        let (outcome, error) = match status {
+            _ if response.synthetic => (
+                Outcome::Suppressed,
+                Some("the scope answered 403 before".to_owned()),
+            ),
+            400.. => (Outcome::HttpError, Some(format!("status {status}"))),
+            _ => (Outcome::Fetched, None),
+        };
+        let mut line = self.line(errand, outcome);
+        line.error = error;
+        line.status = Some(status);
+        line.final_url = (response.url.as_str() != asked.as_str())
+            .then(|| without_userinfo(response.url.as_str()));
+        if let Some(value) = response.headers.get(http::header::CONTENT_TYPE) {
+            line.set_content_type(value);
+        }
+        line
     }
 
     /// Reads the body to its end, into a file where it is one that is kept.
-    async fn store(
+    async fn store<'a>(
         &self,
-        queued: &QueuedUrl,
+        errand: Errand<'a>,
         url: &Url,
         mut response: Response,
-        line: Line,
-    ) -> Result<Stored, Error> {
-        let keep = line.outcome == Outcome::Fetched && self.keep_bodies;
-        let writing = keep.then(|| self.sink.begin());
+        mut line: Line,
+    ) -> Result<Stored<'a>, Error> {
+        let is_error = line.outcome != Outcome::Fetched;
+        let writing = (!is_error && self.keep_bodies).then(|| self.sink.begin());
         let mut bytes = 0;
-        loop {
+        let whole = loop {
             match response.body.chunk().await {
                 Ok(Some(piece)) => {
                     bytes += piece.len() as u64;
                     if let Some(writing) = &writing {
                         writing.write(piece).await?;
                     }
+                    if is_error && bytes > ERROR_BODY {
+                        break false;
+                    }
                 }
-                Ok(None) => break,
-                // What a refusal says in its body is of no use to anybody.
-                Err(_) if line.outcome != Outcome::Fetched => break,
-                Err(error) => return Ok(Stored::Broken(error)),
+                Ok(None) => break true,
+                Err(_) if is_error => break false,
+                Err(error) => return Ok(Stored::Broken(Box::new((errand, line)), error)),
             }
-        }
+        };
         // The place in flight is free before the disk is waited for.
         drop(response);
-        let mut ended = Ended {
-            line,
-            id: queued.id,
-            not_before: None,
+        line.bytes = whole.then_some(bytes);
+        let Some(writing) = writing else {
+            self.end(errand, line).await?;
+            return Ok(Stored::Handed);
         };
-        self.progress.hand_over();
-        match writing {
-            None => {
-                ended.line.bytes = Some(bytes);
-                self.sink.end(ended).await?;
-            }
-            Some(writing) => {
-                let path = queued
-                    .out
-                    .as_deref()
-                    .map_or_else(|| path_of(url), PathBuf::from);
-                writing.end(path, ended).await?;
-            }
-        }
-        Ok(Stored::Whole)
+        let place = match &errand.queued.out {
+            Some(out) => Place {
+                path: PathBuf::from(out),
+                chosen: true,
+            },
+            None => Place {
+                path: path_of(url),
+                chosen: false,
+            },
+        };
+        writing.end(place, errand.ended(line, None)).await?;
+        Ok(Stored::Handed)
+    }
+
+    /// O4.
+    async fn disallow(&self, errand: Errand<'_>, no: &Disallowed) -> Result<Aftermath, Error> {
+        let rule = match (&no.rule, no.line) {
+            (Some(rule), Some(line)) => format!("robots.txt line {line}: {rule}"),
+            _ => "robots.txt forbids the whole site".to_owned(),
+        };
+        let line = self.line(&errand, Outcome::Disallowed).with_error(rule);
+        self.end(errand, line).await?;
+        Ok(Aftermath::None)
     }
 
     /// H10, K2: the URL waits; the scope too, unless the wait is of this URL alone.
     async fn defer(
         &self,
         scope: &Scope,
-        queued: &QueuedUrl,
+        errand: Errand<'_>,
         deferred: &Deferred,
     ) -> Result<Aftermath, Error> {
-        let line = self
-            .line(queued, Outcome::Deferred)
-            .with_attempts(deferred.attempts, deferred.first_departure);
-        let line = Line {
-            finished: None,
-            ..line.with_error(deferred.bound.reason.label())
-        };
-        self.commit(Ended {
-            line,
-            id: queued.id,
-            not_before: Some(deferred.bound.not_before),
-        })
-        .await?;
+        let bound = deferred.bound;
+        let mut line = self.line(&errand, Outcome::Deferred);
+        line.error = Some(bound.reason.label().to_owned());
+        line.finished = None;
+        let ended = errand.ended(line, Some(bound.not_before));
+        self.sink.end(ended).await?;
         let same = self.client.shared.policies.scope_of(&deferred.url).as_ref() == Some(scope);
-        Ok(
-            if same && deferred.bound.reason != curtsy_core::Reason::RetryBackoff {
-                Aftermath::Park(deferred.bound)
-            } else {
-                Aftermath::None
-            },
-        )
-    }
-
-    fn line(&self, queued: &QueuedUrl, outcome: Outcome) -> Line {
-        Line::new(&queued.url, outcome, self.client.now())
-    }
-
-    async fn end(&self, queued: &QueuedUrl, line: Line) -> Result<(), Error> {
-        self.commit(Ended {
-            line,
-            id: queued.id,
-            not_before: None,
+        Ok(if same && bound.reason != Reason::RetryBackoff {
+            Aftermath::Park(bound)
+        } else {
+            Aftermath::None
         })
-        .await
     }
 
-    async fn commit(&self, ended: Ended) -> Result<(), Error> {
-        self.progress.hand_over();
-        self.sink.end(ended).await
+    async fn fail(&self, errand: Errand<'_>, error: &Error) -> Result<Aftermath, Error> {
+        let line = self
+            .line(&errand, Outcome::Failed)
+            .with_error(describe(error));
+        self.end(errand, line).await?;
+        Ok(Aftermath::None)
     }
+
+    fn line(&self, errand: &Errand<'_>, outcome: Outcome) -> Line {
+        let Tally {
+            attempts,
+            first_departure,
+        } = errand.tally;
+        Line::new(&errand.queued.url, outcome, self.client.now())
+            .with_attempts(attempts, first_departure)
+    }
+
+    async fn end(&self, errand: Errand<'_>, line: Line) -> Result<(), Error> {
+        self.sink.end(errand.ended(line, None)).await
+    }
+}
+
+impl Errand<'_> {
+    fn ended(self, line: Line, not_before: Option<Timestamp>) -> Ended {
+        Ended {
+            line,
+            id: self.queued.id,
+            not_before,
+            receipt: self.receipt,
+        }
+    }
+}
+
+/// How a body ended.
+enum Stored<'a> {
+    /// Its URL's end is on its way to the record.
+    Handed,
+    /// It broke off.
+    Broken(Box<(Errand<'a>, Line)>, Error),
 }
 
 /// The store, the disk and the log are the job's; everything else is one URL's.

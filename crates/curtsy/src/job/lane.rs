@@ -2,84 +2,107 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use curtsy_core::{Bound, Scope};
+use curtsy_core::{Bound, Scope, Timestamp};
 use curtsy_store::queue::MAX_PAGE;
-use curtsy_store::{Lease, LeasedScope, Page, QueuedUrl, Rest};
+use curtsy_store::{Lease, LeaseToken, LeasedScope, Page, QueuedUrl, Rest};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::Shared;
 use super::fetch::Aftermath;
 use crate::error::{Error, ErrorKind};
+use crate::hosts::Host;
+
+/// URLs of one scope that wait for their own next try beside those whose turn it is.
+const MAX_RESTING: usize = 64;
+/// URLs of one scope that have ended and are not recorded yet.
+const MAX_UNRECORDED: u32 = 256;
 
 /// A scope that this worker has leased.
 struct Lane {
     shared: Arc<Shared>,
-    scope: Scope,
+    host: Arc<Host>,
     lease: Lease,
+    /// Whether another worker has it now.
+    lost: Arc<AtomicBool>,
     urls: VecDeque<QueuedUrl>,
     /// Whether the queue may have more of it.
     more: bool,
     parked: Option<Bound>,
+    /// A place for each URL that is fetched or on its way to the record.
+    unrecorded: Arc<Semaphore>,
 }
 
-/// Works through a leased scope and gives it back.
-pub(super) async fn run(shared: Arc<Shared>, leased: LeasedScope) -> Result<(), Error> {
+/// Works through a leased scope and gives it back. The answer is the lease.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    leased: LeasedScope,
+    lost: Arc<AtomicBool>,
+) -> Result<LeaseToken, Error> {
     let scope = Scope::named(leased.lease.scope());
-    let width = shared.client.shared.policies.policy_of(&scope).per_host as usize;
     let mut lane = Lane {
+        host: shared.client.shared.gate.hosts.host(&scope),
         shared,
-        scope,
         lease: leased.lease,
+        lost,
         urls: leased.urls.into(),
         more: true,
         parked: None,
+        unrecorded: Arc::new(Semaphore::new(MAX_UNRECORDED as usize)),
     };
-    let mut running: JoinSet<Result<Aftermath, Error>> = JoinSet::new();
-    loop {
-        // One more than may be in flight: it waits at the gate while the others are on their way.
-        while running.len() <= width {
-            let Some(url) = lane.next().await? else { break };
-            let (shared, scope) = (Arc::clone(&lane.shared), lane.scope.clone());
-            running.spawn(async move { shared.fetch(&scope, &url).await });
-        }
-        let Some(ended) = running.join_next().await else {
-            break;
-        };
-        match ended.map_err(|error| {
-            Error::new(ErrorKind::Configuration, "a fetch ended in a panic").caused_by(error)
-        })?? {
-            Aftermath::None => {}
-            Aftermath::Park(bound) => {
-                lane.parked = Some(lane.parked.map_or(bound, |parked| parked.latest(bound)))
-            }
-            Aftermath::Closed => lane.more = false,
-        }
-    }
-    let rest = match lane.parked {
-        Some(bound) => Rest::Parked {
-            until: bound.not_before,
-            reason: bound.reason.label().to_owned(),
-        },
-        None => Rest::Due(curtsy_core::Timestamp::EPOCH),
-    };
-    lane.shared.queue.release(vec![(lane.lease, rest)]).await?;
-    Ok(())
+    lane.work().await?;
+    lane.give_back().await
 }
 
 impl Lane {
+    async fn work(&mut self) -> Result<(), Error> {
+        let host = Arc::clone(&self.host);
+        let mut running: JoinSet<Result<Aftermath, Error>> = JoinSet::new();
+        loop {
+            let rested = host.rested.notified();
+            tokio::pin!(rested);
+            rested.as_mut().enable();
+            while running.len() < self.width() {
+                let Some(url) = self.next().await? else { break };
+                let Ok(receipt) = Arc::clone(&self.unrecorded).acquire_owned().await else {
+                    break;
+                };
+                let (shared, host) = (Arc::clone(&self.shared), Arc::clone(&host));
+                running.spawn(async move { shared.fetch(&host.scope, &url, receipt).await });
+            }
+            let ended = tokio::select! {
+                ended = running.join_next() => ended,
+                () = rested => continue,
+            };
+            let Some(ended) = ended else { return Ok(()) };
+            match ended.map_err(|error| {
+                Error::new(ErrorKind::Configuration, "a fetch ended in a panic").caused_by(error)
+            })?? {
+                Aftermath::None => {}
+                Aftermath::Park(bound) => {
+                    self.parked = Some(self.parked.map_or(bound, |parked| parked.latest(bound)))
+                }
+                Aftermath::Closed => self.more = false,
+            }
+        }
+    }
+
+    /// How many may be under way: one more than in flight, which waits at the gate meanwhile, and those
+    /// that wait for their own next try and are in nobody's way.
+    fn width(&self) -> usize {
+        self.host.policy.per_host as usize + 1 + self.host.resting().min(MAX_RESTING)
+    }
+
     /// The next URL to start; none where the scope waits, the job stops, or nothing is due.
     async fn next(&mut self) -> Result<Option<QueuedUrl>, Error> {
-        if self.parked.is_some() || self.shared.is_stopping() || !self.more {
+        let over = self.parked.is_some() || !self.more || self.lost.load(Ordering::Relaxed);
+        if over || self.shared.is_stopping() {
             return Ok(None);
         }
         if self.urls.is_empty() {
-            match self
-                .shared
-                .queue
-                .more(&mut self.lease, MAX_PAGE, self.shared.client.now())
-                .await?
-            {
+            match self.next_page().await? {
                 Page::Urls(urls) if !urls.is_empty() => self.urls.extend(urls),
                 Page::Urls(_) | Page::Lost => {
                     self.more = false;
@@ -88,5 +111,39 @@ impl Lane {
             }
         }
         Ok(self.urls.pop_front())
+    }
+
+    async fn next_page(&mut self) -> Result<Page, Error> {
+        let (queue, now) = (&self.shared.queue, self.shared.client.now());
+        let more = || async {
+            let mut lease = self.lease.clone();
+            let page = queue.more(&mut lease, MAX_PAGE, now).await?;
+            Ok((lease, page))
+        };
+        let (lease, page) = self.shared.client.shared.gate.patiently(more).await?;
+        self.lease = lease;
+        Ok(page)
+    }
+
+    /// Only when all that has ended is recorded: what is not would be handed out again.
+    async fn give_back(self) -> Result<LeaseToken, Error> {
+        let token = self.lease.token();
+        // It fails only where the semaphore is closed, which nobody does.
+        let _all = self.unrecorded.acquire_many(MAX_UNRECORDED).await;
+        let rest = match self.parked {
+            Some(bound) => Rest::Parked {
+                until: bound.not_before,
+                reason: bound.reason.label().to_owned(),
+            },
+            None => Rest::Due(Timestamp::EPOCH),
+        };
+        let queue = &self.shared.queue;
+        let release = || async {
+            let released = vec![(self.lease.clone(), rest.clone())];
+            Ok(queue.release(released).await?)
+        };
+        let gate = &self.shared.client.shared.gate;
+        gate.persistently(release).await?;
+        Ok(token)
     }
 }

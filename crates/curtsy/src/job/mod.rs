@@ -7,6 +7,7 @@
 mod dir;
 mod fetch;
 mod lane;
+mod lanes;
 pub(crate) mod manifest;
 mod recorder;
 mod summary;
@@ -17,8 +18,6 @@ use std::time::Duration;
 use curtsy_core::{Reason, Timestamp};
 use curtsy_store::queue::MAX_PAGE;
 use curtsy_store::{Enqueued, NewUrl, Queue};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 use url::Url;
 
 pub use dir::JobDir;
@@ -28,10 +27,11 @@ pub use summary::{Progress, Summary};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
 use crate::sink::Sink;
+use lanes::Lanes;
 use recorder::Recorder;
 
-/// Scopes that are worked on at once.
-const MAX_LANES: usize = 2048;
+/// What this process is called in the queue: it is the only worker of its directory.
+const WORKER: &str = "local";
 /// How long a lease lasts where the worker dies.
 pub const DEFAULT_LEASE: Duration = Duration::from_secs(60);
 /// How many times a job with nothing else left asks for a robots.txt that cannot be read.
@@ -83,7 +83,6 @@ struct Shared {
     queue: Arc<dyn Queue>,
     sink: Sink,
     keep_bodies: bool,
-    stop: watch::Sender<bool>,
     progress: summary::Counters,
 }
 
@@ -94,7 +93,6 @@ pub struct Stopper(Arc<Shared>);
 impl Stopper {
     /// Asks the job to stop.
     pub fn stop(&self) {
-        self.0.stop.send_replace(true);
         self.0.client.close();
     }
 }
@@ -121,17 +119,16 @@ impl Job {
                 ])
                 .await?;
         }
-        let (sink, groups) = Sink::start(dir.path(), &dir.temporary(), &dir.manifest())?;
+        let (sink, groups) = Sink::start(dir.path(), &dir.temporary())?;
         let progress = summary::Counters::of(&queue.counts().await?);
         let shared = Arc::new(Shared {
             client,
             queue,
             sink,
             keep_bodies: options.keep_bodies,
-            stop: watch::Sender::new(false),
             progress,
         });
-        let recorder = Recorder::start(Arc::clone(&shared), groups);
+        let recorder = Recorder::start(&shared, groups, &dir.manifest())?;
         Ok(Self {
             shared,
             dir,
@@ -181,7 +178,7 @@ impl Job {
             ..
         } = self;
         let interrupted = shared.is_stopping();
-        recorder.finish(&shared).await?;
+        recorder.finish(&shared.sink).await?;
         worked?;
         if !interrupted {
             summary::write_manifest(&*shared.queue, &dir).await?;
@@ -197,59 +194,85 @@ impl Job {
     }
 
     async fn work(&self) -> Result<(), Error> {
-        let (shared, mut stop) = (&self.shared, self.shared.stop.subscribe());
-        let mut lanes: JoinSet<Result<(), Error>> = JoinSet::new();
+        let (shared, gate) = (&self.shared, &self.shared.client.shared.gate);
+        let mut lanes = Lanes::default();
         let mut patience = Patience::default();
-        loop {
-            if shared.is_stopping() {
-                break;
-            }
-            let room = MAX_LANES - lanes.len();
-            if room > 0 {
-                let now = shared.client.now();
-                for leased in shared
-                    .queue
-                    .lease_due("local", room, MAX_PAGE, DEFAULT_LEASE, now)
-                    .await?
-                {
-                    lanes.spawn(lane::run(Arc::clone(shared), leased));
-                }
-            }
-            let due = shared.queue.next_due().await?;
+        while !shared.is_stopping() {
+            let due = match self.start_lanes(&mut lanes).await {
+                Err(error) if error.kind() == ErrorKind::Closed => break,
+                due => due?,
+            };
             if lanes.is_empty() {
-                // Lanes end before the last of what they fetched is recorded.
-                if shared.progress.unrecorded() {
-                    shared.progress.recorded().await;
-                    continue;
-                }
                 let Some(due) = due else { break };
                 let wait = due.since(shared.client.now());
                 if wait > self.options.max_wait || !patience.goes_on(&shared.progress, wait) {
                     break;
                 }
             }
-            let wake = due.filter(|_| room > 0).unwrap_or(Timestamp::MAX);
-            tokio::select! {
-                ended = lanes.join_next(), if !lanes.is_empty() => {
-                    if let Err(error) = flatten(ended) {
-                        // The others land; nothing more is started.
-                        self.stopper().stop();
-                        while lanes.join_next().await.is_some() {}
-                        return Err(error);
-                    }
+            let due = due.filter(|_| lanes.room() > 0).unwrap_or(Timestamp::MAX);
+            let wake = due.min(lanes.renewal());
+            let ended = tokio::select! {
+                ended = lanes.next_end() => ended,
+                () = shared.client.until(wake) => Ok(()),
+                () = gate.until_closed() => Ok(()),
+                error = self.recorder.failed() => Err(error),
+            };
+            if let Err(error) = ended {
+                // The others land; nothing more is started.
+                gate.close();
+                while !lanes.is_empty() {
+                    let _ = lanes.next_end().await;
                 }
-                () = shared.client.until(wake) => {}
-                _ = stop.changed() => {}
-                error = self.recorder.failed() => {
-                    self.stopper().stop();
-                    while lanes.join_next().await.is_some() {}
-                    return Err(error);
-                }
+                return Err(error);
             }
         }
-        while let Some(ended) = lanes.join_next().await {
-            flatten(Some(ended))?;
+        while !lanes.is_empty() {
+            self.renew(&mut lanes).await?;
+            let renewal = lanes.renewal();
+            tokio::select! {
+                ended = lanes.next_end() => ended?,
+                () = shared.client.until(renewal) => {}
+            }
         }
+        Ok(())
+    }
+
+    /// Keeps what is leased, leases what else is due, and answers when something is due again.
+    async fn start_lanes(&self, lanes: &mut Lanes) -> Result<Option<Timestamp>, Error> {
+        let (shared, gate) = (&self.shared, &self.shared.client.shared.gate);
+        // First, so that a worker that stood still takes up its own leases and not those scopes anew.
+        self.renew(lanes).await?;
+        let room = lanes.room();
+        if room > 0 {
+            let lease = || async {
+                let now = shared.client.now();
+                let leased = shared
+                    .queue
+                    .lease_due(WORKER, room, MAX_PAGE, DEFAULT_LEASE, now);
+                Ok((leased.await?, now))
+            };
+            let (leased, now) = gate.patiently(lease).await?;
+            leased
+                .into_iter()
+                .for_each(|leased| lanes.start(shared, leased, now));
+        }
+        gate.patiently(|| async { Ok(shared.queue.next_due().await?) })
+            .await
+    }
+
+    async fn renew(&self, lanes: &mut Lanes) -> Result<(), Error> {
+        let (shared, gate) = (&self.shared, &self.shared.client.shared.gate);
+        if lanes.is_empty() || shared.client.now() < lanes.renewal() {
+            return Ok(());
+        }
+        let leases = lanes.leases();
+        let renew = || async {
+            let now = shared.client.now();
+            let lost = shared.queue.renew(&leases, DEFAULT_LEASE, now).await?;
+            Ok((lost, now))
+        };
+        let (lost, now) = gate.persistently(renew).await?;
+        lanes.renewed(&lost, now);
         Ok(())
     }
 
@@ -288,7 +311,7 @@ impl ProgressView {
 
 impl Shared {
     fn is_stopping(&self) -> bool {
-        *self.stop.borrow()
+        self.client.shared.gate.is_closed()
     }
 }
 
@@ -310,15 +333,5 @@ impl Patience {
         }
         self.rounds += 1;
         self.rounds < ROBOTS_ROUNDS
-    }
-}
-
-fn flatten(ended: Option<Result<Result<(), Error>, tokio::task::JoinError>>) -> Result<(), Error> {
-    match ended {
-        None => Ok(()),
-        Some(Ok(result)) => result,
-        Some(Err(error)) => {
-            Err(Error::new(ErrorKind::Configuration, "a lane ended in a panic").caused_by(error))
-        }
     }
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use curtsy_core::{Reason, Timestamp};
 use curtsy_store::{Counts, Queue, UrlRecord, UrlState};
 use serde::Serialize;
-use tokio::sync::Notify;
 
 use super::dir::JobDir;
 use super::manifest::{Line, Outcome};
@@ -58,17 +57,11 @@ impl Summary {
 
 /// The numbers behind [`Progress`].
 #[derive(Default)]
-pub(super) struct Counters {
-    state: Mutex<State>,
-    /// Told when something was recorded.
-    changed: Notify,
-}
+pub(super) struct Counters(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     progress: Progress,
-    /// Handed to the sink and not recorded yet.
-    under_way: u64,
     last_deferral: Option<Reason>,
 }
 
@@ -82,28 +75,19 @@ impl Counters {
             ended: ended.collect(),
             ..Progress::default()
         };
-        Self {
-            state: Mutex::new(State {
-                progress,
-                ..State::default()
-            }),
-            changed: Notify::new(),
-        }
+        Self(Mutex::new(State {
+            progress,
+            last_deferral: None,
+        }))
     }
 
     pub(super) fn add(&self, urls: u64) {
         self.lock().progress.total += urls;
     }
 
-    /// Something is handed to the sink.
-    pub(super) fn hand_over(&self) {
-        self.lock().under_way += 1;
-    }
-
     /// These lines are recorded.
-    pub(super) fn note(&self, lines: &[Line]) {
+    pub(super) fn note<'a>(&self, lines: impl Iterator<Item = &'a Line>) {
         let mut state = self.lock();
-        state.under_way = state.under_way.saturating_sub(lines.len() as u64);
         for line in lines {
             if line.outcome == Outcome::Deferred {
                 state.last_deferral = reason_of(line.error.as_deref());
@@ -112,22 +96,6 @@ impl Counters {
             *state.progress.ended.entry(line.outcome).or_default() += 1;
             state.progress.ended_now += 1;
             state.progress.bytes += line.file.as_ref().and(line.bytes).unwrap_or(0);
-        }
-        drop(state);
-        self.changed.notify_waiters();
-    }
-
-    pub(super) fn unrecorded(&self) -> bool {
-        self.lock().under_way > 0
-    }
-
-    /// Waits until something is recorded; not at all where nothing is under way.
-    pub(super) async fn recorded(&self) {
-        let changed = self.changed.notified();
-        tokio::pin!(changed);
-        changed.as_mut().enable();
-        if self.unrecorded() {
-            changed.await;
         }
     }
 
@@ -144,7 +112,7 @@ impl Counters {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

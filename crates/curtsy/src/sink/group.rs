@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// From so many files on, one sync of the file system is cheaper than one of each file.
@@ -45,20 +45,6 @@ pub(super) fn place(dir: &Path, bodies: &[&Body]) -> io::Result<Vec<Option<io::E
             .try_for_each(|directory| sync_directory(directory))?;
     }
     Ok(refused)
-}
-
-/// Ends a last line that a crash tore, so that the next one begins on its own.
-pub(super) fn close_torn_line(file: &mut File) -> io::Result<()> {
-    if file.seek(SeekFrom::End(0))? == 0 {
-        return Ok(());
-    }
-    file.seek(SeekFrom::End(-1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    if last != *b"\n" {
-        file.write_all(b"\n")?;
-    }
-    Ok(())
 }
 
 fn put(body: &Body, dir: &Path, directories: &mut BTreeSet<PathBuf>) -> io::Result<()> {

@@ -1,8 +1,8 @@
 //! Bodies to disk: under a temporary name first, in place only when whole and durable.
 //!
 //! One thread writes, hashes and syncs. What has ended is committed in groups: all bodies of a group are
-//! synced, then put in place, then told in the manifest, and only then handed on to be recorded as done.
-//! So a small file does not cost a sync of its own, and nothing is recorded that is not on the disk.
+//! synced, then put in place, and only then handed on to be recorded as done. So a small file does not
+//! cost a sync of its own, and nothing is recorded that is not on the disk.
 
 mod group;
 mod name;
@@ -13,8 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use curtsy_store::Settlement;
-use tokio::sync::mpsc;
+use curtsy_core::Timestamp;
+use curtsy_store::UrlId;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 pub(crate) use name::{is_inside, path_of};
 
@@ -44,9 +46,22 @@ pub(crate) struct Writing {
 pub(crate) struct Ended {
     /// Its line; of a stored body, without what the writer knows: bytes and hash.
     pub(crate) line: Line,
-    pub(crate) id: curtsy_store::UrlId,
+    pub(crate) id: UrlId,
     /// When it is due again, of a deferred one.
-    pub(crate) not_before: Option<curtsy_core::Timestamp>,
+    pub(crate) not_before: Option<Timestamp>,
+    /// Held until it is recorded.
+    pub(crate) receipt: OwnedSemaphorePermit,
+}
+
+/// What has ended and is on the disk, to be recorded.
+#[derive(Debug)]
+pub(crate) struct Durable {
+    pub(crate) line: Line,
+    /// The line as it is recorded.
+    pub(crate) json: String,
+    pub(crate) id: UrlId,
+    pub(crate) not_before: Option<Timestamp>,
+    _receipt: OwnedSemaphorePermit,
 }
 
 enum Command {
@@ -58,25 +73,30 @@ enum Command {
         id: u64,
     },
     End {
-        body: Option<(u64, PathBuf)>,
+        body: Option<(u64, Place)>,
         ended: Box<Ended>,
     },
+    Close,
+}
+
+/// Where a body goes to, relative to the job's directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    /// Whether the user chose it: such a path may be another URL's too.
+    pub(crate) chosen: bool,
 }
 
 /// What the writer hands on: a group that is durable, or why there will be no more.
-pub(crate) type Groups = mpsc::Receiver<Result<Vec<(Settlement, Line)>, Error>>;
+pub(crate) type Groups = mpsc::Receiver<Result<Vec<Durable>, Error>>;
 
 impl Sink {
     /// Starts the writer for the job directory `dir`, with temporary files in `temporary`.
-    pub(crate) fn start(
-        dir: &Path,
-        temporary: &Path,
-        manifest: &Path,
-    ) -> Result<(Self, Groups), Error> {
+    pub(crate) fn start(dir: &Path, temporary: &Path) -> Result<(Self, Groups), Error> {
         let (commands, receiver) = mpsc::channel(QUEUE);
         // One group waits while the next is made.
         let (groups, committed) = mpsc::channel(1);
-        let writer = writer::Writer::new(dir, temporary, manifest)?;
+        let writer = writer::Writer::new(dir, temporary)?;
         std::thread::Builder::new()
             .name("curtsy-sink".to_owned())
             .spawn(move || writer.run(receiver, &groups))
@@ -106,6 +126,11 @@ impl Sink {
         .await
     }
 
+    /// Ends the writer's thread once it has done all that it was sent.
+    pub(crate) async fn close(&self) -> Result<(), Error> {
+        self.send(Command::Close).await
+    }
+
     async fn send(&self, command: Command) -> Result<(), Error> {
         self.commands
             .send(command)
@@ -120,23 +145,31 @@ impl Writing {
         self.sink.send(Command::Write { id: self.id, piece }).await
     }
 
-    /// The body is whole: it goes to `path` (relative to the job's directory) with the next group.
-    pub(crate) async fn end(mut self, path: PathBuf, ended: Ended) -> Result<(), Error> {
-        self.ended = true;
+    /// The body is whole: it is put in place with the next group.
+    pub(crate) async fn end(mut self, place: Place, ended: Ended) -> Result<(), Error> {
         self.sink
             .send(Command::End {
-                body: Some((self.id, path)),
+                body: Some((self.id, place)),
                 ended: Box::new(ended),
             })
-            .await
+            .await?;
+        self.ended = true;
+        Ok(())
     }
 }
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        if !self.ended {
-            // Where the queue is full the file stays, and is swept away when the job is next opened.
-            let _ = self.sink.commands.try_send(Command::Abort { id: self.id });
+        if self.ended {
+            return;
+        }
+        // Where the writer is gone the file stays, and is swept away when the job is next opened.
+        if let Err(TrySendError::Full(abort)) =
+            self.sink.commands.try_send(Command::Abort { id: self.id })
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let commands = self.sink.commands.clone();
+            runtime.spawn(async move { commands.send(abort).await });
         }
     }
 }

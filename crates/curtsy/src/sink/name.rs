@@ -113,8 +113,7 @@ fn escape(segment: &str, special: &[u8]) -> (String, bool) {
     let mut name = String::with_capacity(segment.len());
     let mut faithful = true;
     for byte in segment.bytes() {
-        let forbidden = byte < 0x20
-            || byte >= 0x7f
+        let forbidden = !(0x20..0x7f).contains(&byte)
             || b"<>:\"/\\|?*~".contains(&byte)
             || special.contains(&byte);
         if forbidden {

@@ -1,18 +1,18 @@
 //! The writer's thread.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use curtsy_store::Settlement;
+use curtsy_store::UrlId;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 use super::group::{self, Body};
-use super::{Command, Ended};
-use crate::error::{Error, ErrorKind};
-use crate::job::manifest::{Line, Outcome};
+use super::{Command, Durable, Ended, Place};
+use crate::error::Error;
 
 /// The most endings of one group.
 const GROUP: usize = 128;
@@ -20,8 +20,10 @@ const GROUP: usize = 128;
 pub(super) struct Writer {
     dir: PathBuf,
     temporary: PathBuf,
-    manifest: File,
     open: HashMap<u64, Open>,
+    /// Whose file each path is that the user chose, by the path's hash. The other paths are all different.
+    chosen: HashMap<u64, UrlId>,
+    hashing: RandomState,
 }
 
 /// A body that is not whole yet.
@@ -39,7 +41,7 @@ struct Ending {
 }
 
 impl Writer {
-    pub(super) fn new(dir: &Path, temporary: &Path, manifest: &Path) -> Result<Self, Error> {
+    pub(super) fn new(dir: &Path, temporary: &Path) -> Result<Self, Error> {
         let failed = |error| {
             Error::output(
                 format!("the output directory {} cannot be written", dir.display()),
@@ -52,33 +54,36 @@ impl Writer {
             _ => {}
         }
         fs::create_dir_all(temporary).map_err(failed)?;
-        let mut manifest = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(manifest)
-            .map_err(failed)?;
-        group::close_torn_line(&mut manifest).map_err(failed)?;
         Ok(Self {
             dir: dir.to_owned(),
             temporary: temporary.to_owned(),
-            manifest,
             open: HashMap::new(),
+            chosen: HashMap::new(),
+            hashing: RandomState::new(),
         })
     }
 
     pub(super) fn run(
         mut self,
         mut commands: mpsc::Receiver<Command>,
-        groups: &mpsc::Sender<Result<Vec<(Settlement, Line)>, Error>>,
+        groups: &mpsc::Sender<Result<Vec<Durable>, Error>>,
     ) {
-        while let Some(first) = commands.blocking_recv() {
+        let mut closed = false;
+        while !closed && let Some(first) = commands.blocking_recv() {
             let mut endings = Vec::new();
             let mut next = Some(first);
             let done = loop {
-                let Some(command) = next else { break Ok(()) };
-                if let Err(error) = self.take(command, &mut endings) {
-                    break Err(error);
+                match next {
+                    None => break Ok(()),
+                    Some(Command::Close) => {
+                        closed = true;
+                        break Ok(());
+                    }
+                    Some(command) => {
+                        if let Err(error) = self.take(command, &mut endings) {
+                            break Err(self.failed(error));
+                        }
+                    }
                 }
                 if endings.len() == GROUP {
                     break Ok(());
@@ -86,22 +91,21 @@ impl Writer {
                 next = commands.try_recv().ok();
             };
             let group = done.and_then(|()| self.commit(endings));
-            let (stop, empty) = (group.is_err(), group.as_ref().is_ok_and(Vec::is_empty));
-            if (!empty && groups.blocking_send(group).is_err()) || stop {
+            closed |= group.is_err();
+            let empty = group.as_ref().is_ok_and(Vec::is_empty);
+            if !empty && groups.blocking_send(group).is_err() {
                 return;
             }
         }
     }
 
-    fn take(&mut self, command: Command, endings: &mut Vec<Ending>) -> Result<(), Error> {
+    fn take(&mut self, command: Command, endings: &mut Vec<Ending>) -> io::Result<()> {
         match command {
             Command::Write { id, piece } => {
-                let written = self.open(id).and_then(|open| {
-                    open.hash.update(&piece);
-                    open.bytes += piece.len() as u64;
-                    open.file.write_all(&piece)
-                });
-                written.map_err(|error| self.failed(error))?;
+                let open = self.open(id)?;
+                open.hash.update(&piece);
+                open.bytes += piece.len() as u64;
+                open.file.write_all(&piece)?;
             }
             Command::Abort { id } => {
                 if let Some(open) = self.open.remove(&id) {
@@ -111,32 +115,42 @@ impl Writer {
             Command::End { body, mut ended } => {
                 let body = match body {
                     None => None,
-                    Some((id, to)) => {
-                        // An empty body has a file too.
-                        let opened = self.open(id).map(drop);
-                        opened.map_err(|error| self.failed(error))?;
-                        self.open.remove(&id).map(|open| {
-                            ended.line.bytes = Some(open.bytes);
-                            ended.line.sha256 = Some(
-                                open.hash
-                                    .finalize()
-                                    .iter()
-                                    .map(|byte| format!("{byte:02x}"))
-                                    .collect(),
-                            );
-                            ended.line.file = Some(to.to_string_lossy().into_owned());
-                            Body {
-                                file: open.file,
-                                from: open.path,
-                                to: self.dir.join(to),
-                            }
-                        })
-                    }
+                    Some((id, place)) => self.whole(id, place, &mut ended)?,
                 };
                 endings.push(Ending { ended, body });
             }
+            Command::Close => {}
         }
         Ok(())
+    }
+
+    /// The whole body `id`, and what its line says of it. None where another URL has its place.
+    fn whole(&mut self, id: u64, place: Place, ended: &mut Ended) -> io::Result<Option<Body>> {
+        // An empty body has a file too.
+        self.open(id)?;
+        let Some(open) = self.open.remove(&id) else {
+            return Ok(None);
+        };
+        let name = self.hashing.hash_one(&place.path);
+        let owner = self.chosen.get(&name);
+        if owner.is_some_and(|owner| *owner != ended.id) {
+            fs::remove_file(&open.path)?;
+            ended.line.refuse_file(&io::ErrorKind::AlreadyExists.into());
+            return Ok(None);
+        }
+        let line = &mut ended.line;
+        line.bytes = Some(open.bytes);
+        line.sha256 = Some(hex(&open.hash.finalize()));
+        line.file = Some(place.path.to_string_lossy().into_owned());
+        let to = self.dir.join(&place.path);
+        if place.chosen {
+            self.chosen.insert(name, ended.id);
+        }
+        Ok(Some(Body {
+            file: open.file,
+            from: open.path,
+            to,
+        }))
     }
 
     fn open(&mut self, id: u64) -> io::Result<&mut Open> {
@@ -144,10 +158,7 @@ impl Writer {
             std::collections::hash_map::Entry::Occupied(open) => Ok(open.into_mut()),
             std::collections::hash_map::Entry::Vacant(place) => {
                 let path = self.temporary.join(id.to_string());
-                let file = OpenOptions::new()
-                    .write(true)
-                    .create_new(true)
-                    .open(&path)?;
+                let file = File::create_new(&path)?;
                 Ok(place.insert(Open {
                     file,
                     path,
@@ -158,8 +169,8 @@ impl Writer {
         }
     }
 
-    /// Bodies durable, in place, told in the manifest; then they may be recorded as done.
-    fn commit(&mut self, mut endings: Vec<Ending>) -> Result<Vec<(Settlement, Line)>, Error> {
+    /// Bodies durable and in place; then they may be recorded as done.
+    fn commit(&mut self, mut endings: Vec<Ending>) -> Result<Vec<Durable>, Error> {
         let bodies: Vec<&Body> = endings
             .iter()
             .filter_map(|ending| ending.body.as_ref())
@@ -171,46 +182,28 @@ impl Writer {
                 ending.ended.line.refuse_file(&error);
             }
         }
-        let mut lines = Vec::new();
-        let mut settlements = Vec::with_capacity(endings.len());
-        for Ending { ended, .. } in endings {
-            let line = ended.line.to_json();
-            lines.extend_from_slice(line.as_bytes());
-            lines.push(b'\n');
-            let id = ended.id;
-            let settlement = match (ended.line.outcome, ended.not_before) {
-                (Outcome::Deferred, Some(not_before)) => {
-                    let reason = ended.line.error.clone().unwrap_or_default();
-                    Settlement::Deferred {
-                        id,
-                        not_before,
-                        reason,
-                        line,
-                    }
-                }
-                (outcome, _) => Settlement::Finished {
-                    id,
-                    outcome: outcome.label().to_owned(),
-                    line,
-                },
-            };
-            settlements.push((settlement, ended.line));
-        }
-        self.manifest
-            .write_all(&lines)
-            .map_err(|error| self.failed(error))?;
-        Ok(settlements)
+        let durable = |ending: Ending| {
+            let ended = *ending.ended;
+            Durable {
+                json: ended.line.to_json(),
+                line: ended.line,
+                id: ended.id,
+                not_before: ended.not_before,
+                _receipt: ended.receipt,
+            }
+        };
+        Ok(endings.into_iter().map(durable).collect())
     }
 
     fn failed(&self, error: io::Error) -> Error {
-        let kind = ErrorKind::Output;
-        Error::new(
-            kind,
-            format!(
-                "the output directory {} cannot be written",
-                self.dir.display()
-            ),
+        let dir = self.dir.display();
+        Error::output(
+            format!("the output directory {dir} cannot be written"),
+            error,
         )
-        .caused_by(error)
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

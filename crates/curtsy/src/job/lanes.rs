@@ -1,0 +1,94 @@
+//! The lanes under way and their leases.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use curtsy_core::Timestamp;
+use curtsy_store::{Lease, LeaseToken, LeasedScope};
+use tokio::task::{JoinError, JoinSet};
+
+use super::{DEFAULT_LEASE, Shared, lane};
+use crate::error::{Error, ErrorKind};
+
+/// Scopes that are worked on at once.
+const MAX_LANES: usize = 2048;
+
+#[derive(Default)]
+pub(super) struct Lanes {
+    tasks: JoinSet<Result<LeaseToken, Error>>,
+    held: HashMap<LeaseToken, Held>,
+    /// When the leases are renewed next.
+    renewal: Timestamp,
+}
+
+struct Held {
+    lease: Lease,
+    /// Tells the lane that another worker has its scope.
+    lost: Arc<AtomicBool>,
+}
+
+impl Lanes {
+    pub(super) fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// How many more there may be.
+    pub(super) fn room(&self) -> usize {
+        MAX_LANES - self.tasks.len()
+    }
+
+    /// Starts a lane for a scope leased at `now`.
+    pub(super) fn start(&mut self, shared: &Arc<Shared>, leased: LeasedScope, now: Timestamp) {
+        if self.held.is_empty() {
+            self.renewal = now.after(DEFAULT_LEASE / 4);
+        }
+        let lost = Arc::default();
+        let held = Held {
+            lease: leased.lease.clone(),
+            lost: Arc::clone(&lost),
+        };
+        self.held.insert(leased.lease.token(), held);
+        self.tasks
+            .spawn(lane::run(Arc::clone(shared), leased, lost));
+    }
+
+    /// Waits until a lane has ended; for ever where there is none.
+    pub(super) async fn next_end(&mut self) -> Result<(), Error> {
+        match self.tasks.join_next().await {
+            None => std::future::pending().await,
+            Some(ended) => {
+                let token = ended.map_err(panicked)??;
+                self.held.remove(&token);
+                Ok(())
+            }
+        }
+    }
+
+    /// When the leases have to be renewed: after a quarter of their length.
+    pub(super) fn renewal(&self) -> Timestamp {
+        if self.held.is_empty() {
+            Timestamp::MAX
+        } else {
+            self.renewal
+        }
+    }
+
+    pub(super) fn leases(&self) -> Vec<Lease> {
+        self.held.values().map(|held| held.lease.clone()).collect()
+    }
+
+    /// All leases but the lost ones last on from `now`.
+    pub(super) fn renewed(&mut self, lost: &[LeaseToken], now: Timestamp) {
+        self.renewal = now.after(DEFAULT_LEASE / 4);
+        for token in lost {
+            if let Some(held) = self.held.remove(token) {
+                held.lost.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+fn panicked(error: JoinError) -> Error {
+    Error::new(ErrorKind::Configuration, "a lane ended in a panic").caused_by(error)
+}
