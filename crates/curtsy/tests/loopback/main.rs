@@ -1,0 +1,22 @@
+//! The client and the job against scripted origins on loopback.
+
+#![allow(clippy::unwrap_used)]
+
+mod audit;
+mod content;
+mod gate;
+mod hostile;
+mod https;
+mod inspect;
+mod job;
+mod limits;
+mod outputs;
+mod presets;
+mod proxy;
+mod redirects;
+mod resume;
+mod retries;
+mod robots;
+mod store;
+mod support;
+mod suppression;
