@@ -3,6 +3,8 @@
 //! Judged by a [`Tap`](tap::Tap) between the client and the server, which knows nothing of curtsy. They
 //! are ignored unless asked for, because the servers have to be installed: `./test` does both.
 
+#![allow(clippy::unwrap_used)]
+
 mod express;
 mod httpbin;
 mod nginx;
