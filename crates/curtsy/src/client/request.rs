@@ -1,7 +1,11 @@
 //! What is asked of a [`Client`](super::Client).
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use bytes::Bytes;
+use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use crate::error::{Error, ErrorKind};
@@ -26,12 +30,12 @@ impl Request {
         Self::new(Method::GET, url)
     }
 
-    /// A request with any method.
+    /// A request with any method. User and password of the URL go into its `Authorization` (RFC 7617).
     ///
     /// # Errors
     /// `InvalidUrl`: not an http(s) URL.
     pub fn new(method: Method, url: &str) -> Result<Self, Error> {
-        let url = Url::parse(url)
+        let mut url = Url::parse(url)
             .map_err(|error| Error::new(ErrorKind::InvalidUrl, "not a URL").caused_by(error))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(Error::new(ErrorKind::InvalidUrl, "not an http(s) URL"));
@@ -40,10 +44,14 @@ impl Request {
             method,
             Method::GET | Method::HEAD | Method::OPTIONS | Method::PUT | Method::DELETE
         );
+        let mut headers = HeaderMap::new();
+        if let Some(credentials) = take_credentials(&mut url) {
+            headers.insert(AUTHORIZATION, credentials);
+        }
         Ok(Self {
             method,
             url,
-            headers: HeaderMap::new(),
+            headers,
             body: Bytes::new(),
             repeatable,
             in_job: false,
@@ -75,5 +83,37 @@ impl Request {
     pub(crate) fn in_job(mut self) -> Self {
         self.in_job = true;
         self
+    }
+}
+
+/// Takes user and password out of a URL, as the value of an `Authorization` field.
+fn take_credentials(url: &mut Url) -> Option<HeaderValue> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let user = percent_decode_str(url.username());
+    let password = percent_decode_str(url.password().unwrap_or_default());
+    let pair: Vec<u8> = user.chain([b':']).chain(password).collect();
+    // Neither can fail on a URL with a host.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair))).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_of_a_url_become_a_header_and_leave_the_url() {
+        let request = Request::get("http://ann:p%40ss@example.org/a").unwrap();
+        assert_eq!(request.url.as_str(), "http://example.org/a");
+        // "ann:p@ss"
+        assert_eq!(request.headers[AUTHORIZATION], "Basic YW5uOnBAc3M=");
+        assert!(request.headers[AUTHORIZATION].is_sensitive());
+        let plain = Request::get("http://example.org/a").unwrap();
+        assert!(plain.headers.is_empty());
     }
 }
