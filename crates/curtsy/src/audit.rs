@@ -36,6 +36,8 @@ struct Tail {
     seq: u64,
     /// SHA-256 of the last line.
     hash: String,
+    /// Whether a part of a line may stand at the end, since a write failed.
+    torn: bool,
 }
 
 impl Audit {
@@ -77,6 +79,7 @@ impl Audit {
                 file,
                 seq: found.seq,
                 hash: found.hash,
+                torn: false,
             }),
         })));
         if found.torn > 0 {
@@ -96,6 +99,9 @@ impl Audit {
         let at = log.clock.now();
         let mut tail = log.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut seq, mut hash, mut lines) = (tail.seq, tail.hash.clone(), Vec::new());
+        if tail.torn {
+            lines.push(b'\n');
+        }
         for entry in entries {
             seq += 1;
             let begin = lines.len();
@@ -104,9 +110,9 @@ impl Audit {
             hash = hash_of(&lines[begin..]);
             lines.push(b'\n');
         }
-        tail.file
-            .write_all(&lines)
-            .map_err(|error| log.failed(error))?;
+        let written = tail.file.write_all(&lines);
+        tail.torn = written.is_err();
+        written.map_err(|error| log.failed(error))?;
         (tail.seq, tail.hash) = (seq, hash);
         Ok(())
     }

@@ -107,8 +107,6 @@ impl From<StoreError> for Error {
 
 impl From<TransportError> for Error {
     fn from(error: TransportError) -> Self {
-        let mut message = error.to_string();
-        message.truncate(300);
-        Self::new(ErrorKind::Transport(error.kind()), message).caused_by(error)
+        Self::new(ErrorKind::Transport(error.kind()), error.to_string()).caused_by(error)
     }
 }

@@ -302,3 +302,57 @@ fn decode(value: &[u8]) -> Result<HostState, Error> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use curtsy_core::{Ask, Decision, Draw, Kind, decide};
+    use curtsy_store::MemoryStore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn scopes_at_rest_that_nobody_uses_are_let_go_of_and_the_others_kept() {
+        let store = Arc::new(MemoryStore::new());
+        let hosts = Hosts::new(store, Clock::system(), Arc::default());
+        let suppressed = Scope::named("suppressed.example");
+        let host = hosts.host(&suppressed);
+        for _ in 0..3 {
+            let forbid = |state: &HostState| Some((forbidden(&host.policy, state), ()));
+            hosts.update(&host, forbid).await.unwrap();
+        }
+        drop(host);
+        let used = hosts.host(&Scope::named("used.example"));
+        for n in 0..3 * MANY {
+            hosts.host(&Scope::named(&format!("{n}.example")));
+        }
+        let left = hosts.all();
+        assert!(left.len() <= MANY + 2, "{}", left.len());
+        assert!(left.iter().any(|host| host.scope == suppressed));
+        assert!(left.iter().any(|host| Arc::ptr_eq(host, &used)));
+    }
+
+    /// The state after one more 403.
+    fn forbidden(policy: &Policy, state: &HostState) -> HostState {
+        let now = Timestamp::from_secs(1_700_000_000 + 3600 * state.departures());
+        let ask = Ask {
+            kind: Kind::Page,
+            since: now,
+            own: Bound::FREE,
+        };
+        let Decision::Depart(permit) = decide(policy, state, &ask, now, Draw::LEAST) else {
+            panic!("it may not depart");
+        };
+        let attempt = curtsy_core::Attempt {
+            seq: permit.seq,
+            kind: Kind::Page,
+            departed: now,
+            host: "suppressed.example",
+        };
+        let answer = curtsy_core::Answer::Head {
+            status: 403,
+            latency: std::time::Duration::ZERO,
+            signal: &curtsy_core::Signal::default(),
+        };
+        curtsy_core::observe(policy, &permit.state, &attempt, &answer, now, Draw::LEAST).state
+    }
+}

@@ -94,11 +94,14 @@ impl OriginFile {
         &self,
         token: &ProductToken,
         reading: &Reading,
+        is_held: bool,
         now: Timestamp,
     ) -> Option<Consulted> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.as_mut()?;
-        if freshness(&known.fetched, reading, now) == Freshness::Ask {
+        // A host that could not be reached is not waited for by each of its URLs anew.
+        let stands = is_held && is_out_of_reach(&known.access);
+        if freshness(&known.fetched, reading, now) == Freshness::Ask && !stands {
             return None;
         }
         if known.token != *token {
@@ -125,6 +128,11 @@ impl OriginFile {
         });
         said
     }
+}
+
+/// Whether no answer of any kind came from the host.
+fn is_out_of_reach(access: &Access) -> bool {
+    matches!(access, Access::Unreachable { why, .. } if transport_kind(*why).is_some())
 }
 
 /// O3: a host that cannot be reached at all fails its URLs; one that answers 5xx or 429 defers them.
@@ -172,7 +180,13 @@ impl Client {
     ) -> Result<Consulted, Error> {
         let entry = self.shared.robots.entry(origin);
         let reading = self.reading(url);
-        if let Some(known) = entry.current(token, &reading, self.now()) {
+        let (scope, _) = self.address(url)?;
+        let host = self.shared.gate.hosts.host(&scope);
+        let current = || {
+            let now = self.now();
+            entry.current(token, &reading, host.is_held(now), now)
+        };
+        if let Some(known) = current() {
             return Ok(known);
         }
         let Ok(_turn) = entry.turn.acquire().await else {
@@ -181,7 +195,7 @@ impl Client {
                 "the robots cache is closed",
             ));
         };
-        if let Some(known) = entry.current(token, &reading, self.now()) {
+        if let Some(known) = current() {
             return Ok(known);
         }
         let key = format!("{ROBOTS_PREFIX}{origin}");
@@ -334,7 +348,7 @@ impl Client {
                 .await?)
         };
         // Another worker that stored one meanwhile asked for the same file: either copy will do.
-        let (Swap::Stored(_) | Swap::Conflict(_)) = self.shared.gate.persistently(swap).await?;
+        let (Swap::Stored(_) | Swap::Conflict(_)) = self.shared.gate.patiently(swap).await?;
         Ok(())
     }
 

@@ -71,6 +71,9 @@ impl Client {
     /// Fetches a URL: robots.txt is asked, the pace kept, refusals waited for and retried, redirects
     /// followed.
     ///
+    /// A response whose body is neither read to its end nor dropped keeps its place among those in flight:
+    /// who collects responses before reading them may wait for ever. A dropped call leaves nothing behind.
+    ///
     /// # Errors
     /// No http(s) URL; no whole response head from the server after all tries; too many redirects; the
     /// store or the audit log failed.

@@ -102,9 +102,10 @@ impl Lane {
             return Ok(None);
         }
         if self.urls.is_empty() {
-            match self.next_page().await? {
-                Page::Urls(urls) if !urls.is_empty() => self.urls.extend(urls),
-                Page::Urls(_) | Page::Lost => {
+            match self.next_page().await {
+                Ok(Page::Urls(urls)) if !urls.is_empty() => self.urls.extend(urls),
+                Err(error) if error.kind() != ErrorKind::Closed => return Err(error),
+                Ok(Page::Urls(_) | Page::Lost) | Err(_) => {
                     self.more = false;
                     return Ok(None);
                 }

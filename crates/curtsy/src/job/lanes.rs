@@ -53,14 +53,18 @@ impl Lanes {
             .spawn(lane::run(Arc::clone(shared), leased, lost));
     }
 
-    /// Waits until a lane has ended; for ever where there is none.
+    /// Waits until lanes have ended; for ever where there are none.
     pub(super) async fn next_end(&mut self) -> Result<(), Error> {
-        match self.tasks.join_next().await {
-            None => std::future::pending().await,
-            Some(ended) => {
-                let token = ended.map_err(panicked)??;
-                self.held.remove(&token);
-                Ok(())
+        let Some(mut ended) = self.tasks.join_next().await else {
+            return std::future::pending().await;
+        };
+        // All that have: as many scopes are then leased at once.
+        loop {
+            let token = ended.map_err(panicked)??;
+            self.held.remove(&token);
+            match self.tasks.try_join_next() {
+                Some(next) => ended = next,
+                None => return Ok(()),
             }
         }
     }

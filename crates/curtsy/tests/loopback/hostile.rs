@@ -69,7 +69,7 @@ async fn no_header_of_a_healthy_answer_makes_the_pace_faster() {
         assert_eq!(all.unwrap_or_default(), [200; 8], "{headers}");
         let instants: Vec<_> = origin.arrivals().iter().map(|arrival| arrival.at).collect();
         let lead = lead_over_pace(&instants, ms(40));
-        assert!(lead <= ms(5), "{headers}: {lead:?} early");
+        assert!(lead <= ms(5) + SLACK, "{headers}: {lead:?} early");
     }
 }
 

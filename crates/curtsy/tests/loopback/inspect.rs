@@ -60,7 +60,10 @@ async fn delays_and_waits_show_while_they_last() {
     assert!(client.backoff_delays().is_empty());
     let view = client.scopes().into_iter().find(|view| view.scope == scope);
     assert_eq!(view.unwrap().waits_for, None);
-    assert_eq!(client.stored_scopes().await.unwrap(), [scope.clone()]);
+    assert_eq!(
+        client.stored_scopes().await.unwrap(),
+        std::slice::from_ref(&scope)
+    );
     assert!(client.forget(&scope).await.unwrap());
     assert!(!client.forget(&scope).await.unwrap());
     assert_eq!(client.state(&scope).await.unwrap().departures(), 0);

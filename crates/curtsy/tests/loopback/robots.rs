@@ -138,6 +138,23 @@ async fn o3_a_host_that_cannot_be_reached_fails_its_urls_after_the_tries() {
 }
 
 #[tokio::test]
+async fn o3_the_verdict_on_such_a_host_stands_while_the_host_is_backed_off_from() {
+    let client = client(|p| (p.backoff_base, p.max_retries) = (ms(1500), 0));
+    let address = nobody();
+    let url = format!("http://{address}/x");
+    client.get(&url).await.unwrap_err();
+    // Longer than the file's own wait, and within the hold.
+    tokio::time::sleep(ms(1100)).await;
+    let error = tokio::time::timeout(ms(200), client.get(&url)).await;
+    let error = error
+        .expect("it waits for a host that is down")
+        .unwrap_err();
+    assert_eq!(error.kind().label(), "refused");
+    let state = client.state(&Scope::named(&address.to_string())).await;
+    assert_eq!(state.unwrap().departures(), 1);
+}
+
+#[tokio::test]
 async fn o3_an_unreachable_file_is_asked_for_again_with_backoff() {
     let origin = with_robots(r#"[{"status": 503}, {"body": "User-agent: *\nAllow: /\n"}]"#).await;
     let client = client(|p| p.backoff_base = ms(10));
@@ -170,9 +187,9 @@ async fn o5_the_crawl_delay_stands_after_the_scope_was_reset_and_in_the_next_cli
     let origin = origin(r#"{"robots": "User-agent: *\nCrawl-delay: 0.3\n"}"#).await;
     let store: Arc<dyn HostStore> = Arc::new(MemoryStore::new());
     let scope = Scope::named(&origin.addr().to_string());
-    let one = on_store(&store, |p| p.rate = None);
+    let one = on_store(&store, |_| ());
     assert_eq!(status(&one, &origin.url("/0")).await, 200);
-    for client in [one, on_store(&store, |p| p.rate = None)] {
+    for client in [one, on_store(&store, |_| ())] {
         assert!(client.forget(&scope).await.unwrap());
         for n in 0..2 {
             assert_eq!(status(&client, &origin.url(&format!("/{n}"))).await, 200);

@@ -1,6 +1,6 @@
 //! S: state that outlives the client, is shared with others, and may be lost for a while.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -67,7 +67,7 @@ async fn s2_two_clients_on_one_file_keep_one_pace() {
     let mut instants: Vec<_> = origin.arrivals().iter().map(|arrival| arrival.at).collect();
     instants.sort();
     let lead = lead_over_pace(&instants, ms(25));
-    assert!(lead <= ms(5), "{lead:?} early");
+    assert!(lead <= ms(5) + SLACK, "{lead:?} early");
 }
 
 #[tokio::test]
@@ -107,6 +107,8 @@ async fn p8_the_first_answer_that_another_client_waits_for_frees_this_one_too() 
 struct Flaky {
     inner: MemoryStore,
     lost: AtomicBool,
+    /// How long it keeps its answer after it has carried a call out, milliseconds.
+    late_ms: AtomicU64,
 }
 
 impl Flaky {
@@ -132,7 +134,10 @@ impl HostStore for Flaky {
         value: Vec<u8>,
     ) -> Result<Swap, StoreError> {
         self.check()?;
-        self.inner.compare_and_swap(key, expected, value).await
+        let swapped = self.inner.compare_and_swap(key, expected, value).await;
+        let late = ms(self.late_ms.load(Ordering::SeqCst));
+        tokio::time::sleep(late).await;
+        swapped
     }
 
     async fn remove(&self, key: &str, expected: Version) -> Result<Swap, StoreError> {
@@ -211,12 +216,32 @@ async fn s4_a_client_that_is_closed_does_not_wait_for_a_lost_store() {
 }
 
 #[tokio::test]
+async fn a_request_that_is_dropped_while_its_departure_is_stored_leaves_no_flight() {
+    let origin = origin("{}").await;
+    let store = Arc::new(Flaky::default());
+    let client = builder(fast(|p| p.respect_robots = false))
+        .store(store.clone())
+        .build()
+        .unwrap();
+    store.late_ms.store(60, Ordering::SeqCst);
+    let dropped = tokio::time::timeout(ms(30), client.get(&origin.url("/x"))).await;
+    assert!(dropped.is_err());
+    store.late_ms.store(0, Ordering::SeqCst);
+    // P8: the flight of a first request would be waited for until its timeout.
+    let got = tokio::time::timeout(ms(5000), status(&client, &origin.url("/y"))).await;
+    assert_eq!(got, Ok(200));
+    assert_eq!(paths(&origin), ["/y"]);
+    let scope = Scope::named(&origin.addr().to_string());
+    assert_eq!(client.state(&scope).await.unwrap().in_flight(), 0);
+}
+
+#[tokio::test]
 async fn d6_a_damaged_or_newer_state_is_an_error_and_stays_as_it_is() {
     let origin = origin("{}").await;
     for (value, kind) in [
         ("{\"format\": 999}", StoreErrorKind::Newer),
         ("no json", StoreErrorKind::Damaged),
-        ("{\"format\": 1}", StoreErrorKind::Damaged),
+        ("[]", StoreErrorKind::Damaged),
     ] {
         let store = Arc::new(MemoryStore::new());
         let key = format!("scope:{}", origin.addr());
