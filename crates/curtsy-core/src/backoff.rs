@@ -2,17 +2,14 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::policy::{Policy, SLOW_MULTIPLIER};
+use crate::time::whole_micros;
 use crate::{Draw, Timestamp};
 
 /// The dynamic delay of a scope and the hold that comes with it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Backoff {
     /// The delay; zero when all is well.
-    #[serde(with = "crate::time::micros")]
     pub(crate) delay: Duration,
     /// When it was last multiplied: outcomes of earlier departures are of the same overload (D5).
     pub(crate) multiplied_at: Timestamp,
@@ -59,11 +56,17 @@ impl Backoff {
         jitter
     }
 
-    /// D3: a slow answer stretches a delay that is there, and never starts one.
-    pub(crate) fn stretch(&mut self, policy: &Policy, departed: Timestamp) -> Option<Step> {
+    /// D3: a slow answer stretches a delay that is there, and never starts one; of a burst, one does (D5).
+    pub(crate) fn stretch(
+        &mut self,
+        policy: &Policy,
+        departed: Timestamp,
+        now: Timestamp,
+    ) -> Option<Step> {
         if self.delay.is_zero() || departed <= self.multiplied_at {
             return None;
         }
+        self.multiplied_at = now;
         Some(self.step_to(self.delay.mul_f64(SLOW_MULTIPLIER).min(policy.backoff_max)))
     }
 
@@ -92,6 +95,7 @@ impl Backoff {
     }
 
     fn step_to(&mut self, after: Duration) -> Step {
+        let after = whole_micros(after);
         let step = Step {
             before: self.delay,
             after,
@@ -175,9 +179,11 @@ mod tests {
     #[test]
     fn d3_slow_stretches_by_a_quarter_and_never_from_zero() {
         let (policy, mut backoff) = (Policy::default(), Backoff::default());
-        assert_eq!(backoff.stretch(&policy, at(1)), None);
+        assert_eq!(backoff.stretch(&policy, at(1), at(2)), None);
         backoff.delay = secs(4);
-        assert_eq!(backoff.stretch(&policy, at(1)).unwrap().after, secs(5));
+        let step = backoff.stretch(&policy, at(1), at(2)).unwrap();
+        assert_eq!(step.after, secs(5));
+        assert_eq!(backoff.stretch(&policy, at(1), at(3)), None);
     }
 
     #[test]

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 use crate::policy::BreakerPolicy;
+use crate::time::whole_micros;
 
 /// How many outcomes the failure share looks back on (K1).
 const WINDOW: u32 = 20;
 
 /// Where a breaker stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Breaker {
     /// Requests flow.
     #[default]
@@ -22,7 +22,6 @@ pub enum Breaker {
         /// When one probe may depart.
         until: Timestamp,
         /// How long it stays open this time.
-        #[serde(with = "crate::time::micros")]
         cool_down: Duration,
     },
     /// K3: one probe is under way.
@@ -30,7 +29,6 @@ pub enum Breaker {
         /// The probe's departure number.
         probe: u64,
         /// How long it was open before the probe.
-        #[serde(with = "crate::time::micros")]
         cool_down: Duration,
     },
 }
@@ -40,9 +38,9 @@ impl Breaker {
     #[must_use]
     pub(crate) fn open(self, policy: BreakerPolicy, now: Timestamp) -> Self {
         let cool_down = match self {
-            Self::Closed => policy.cool_down,
+            Self::Closed => whole_micros(policy.cool_down),
             Self::Open { cool_down, .. } | Self::HalfOpen { cool_down, .. } => {
-                cool_down.saturating_mul(2).min(policy.cool_down_max)
+                whole_micros(cool_down.saturating_mul(2).min(policy.cool_down_max))
             }
         };
         Self::Open {
@@ -60,16 +58,36 @@ impl Breaker {
                 until: until.min(now.after(policy.cool_down_max)),
                 cool_down: cool_down.min(policy.cool_down_max),
             },
-            (other, Some(_)) => other,
+            (Self::HalfOpen { probe, cool_down }, Some(policy)) => Self::HalfOpen {
+                probe,
+                cool_down: cool_down.min(policy.cool_down_max),
+            },
+            (Self::Closed, Some(_)) => Self::Closed,
         }
     }
 }
 
 /// The last outcomes of a scope, one bit each: 1 is `failed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u32, u32)", into = "(u32, u32)")]
 pub(crate) struct Outcomes {
     bits: u32,
     seen: u32,
+}
+
+impl From<(u32, u32)> for Outcomes {
+    fn from((bits, seen): (u32, u32)) -> Self {
+        Self {
+            bits: bits & ((1 << WINDOW) - 1),
+            seen: seen.min(WINDOW),
+        }
+    }
+}
+
+impl From<Outcomes> for (u32, u32) {
+    fn from(outcomes: Outcomes) -> Self {
+        (outcomes.bits, outcomes.seen)
+    }
 }
 
 impl Outcomes {

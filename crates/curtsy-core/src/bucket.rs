@@ -7,8 +7,6 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::Timestamp;
 use crate::time::duration_from_secs;
 
@@ -16,13 +14,14 @@ use crate::time::duration_from_secs;
 const LATENESS: Duration = Duration::from_millis(5);
 
 /// Float noise: so much short of enough is enough.
-const NOISE: f64 = 1e-9;
+const NOISE: f64 = 2e-9;
 
 /// Tokens at an instant. The rate and the capacity are the policy's and the server's, and are handed in.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bucket {
-    tokens: f64,
-    at: Timestamp,
+    /// In whole billionths, so that they are short when stored.
+    pub(crate) tokens: f64,
+    pub(crate) at: Timestamp,
 }
 
 impl Bucket {
@@ -63,7 +62,7 @@ impl Bucket {
         let tokens = self.tokens(rate, capacity, since, now);
         // Noise must not accumulate into a departure that is early.
         *self = Self {
-            tokens: (tokens - price).max(0.0),
+            tokens: billionths(tokens - price).max(0.0),
             at: now.max(self.at),
         };
     }
@@ -74,11 +73,6 @@ impl Bucket {
             tokens: 0.0,
             at: self.at.max(until),
         };
-    }
-
-    /// Whether it is empty on account of a hold that lasts beyond `now`.
-    pub(crate) fn is_drained(&self, now: Timestamp) -> bool {
-        self.at > now
     }
 
     /// Empties it of what it held or accrued before `then`.
@@ -92,14 +86,14 @@ impl Bucket {
     pub(crate) fn settle(&mut self, rate: f64, capacity: f64, most: f64, now: Timestamp) {
         if now > self.at {
             *self = Self {
-                tokens: self.tokens(rate, capacity, now, now),
+                tokens: billionths(self.tokens(rate, capacity, now, now)),
                 at: now,
             };
         }
         self.tokens = self.tokens.min(most);
     }
 
-    /// Bounds what a stored bucket can hold, and how long it can stay empty (D6).
+    /// D6: bounds what a stored bucket can hold, and how long it can stay empty.
     pub(crate) fn clamp(&mut self, capacity: f64, latest: Timestamp) {
         self.at = self.at.min(latest);
         self.tokens = if self.tokens.is_finite() {
@@ -108,6 +102,10 @@ impl Bucket {
             0.0
         };
     }
+}
+
+fn billionths(tokens: f64) -> f64 {
+    (tokens * 1e9).floor() / 1e9
 }
 
 #[cfg(test)]

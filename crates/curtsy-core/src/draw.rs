@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::time::duration_from_secs;
+
 /// A uniform number in `0.0..=1.0`, drawn by the caller for one decision.
 ///
 /// The core never draws: with the draw as an argument, every jitter in a test or a replay is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "f64", into = "f64")]
 pub struct Draw(f64);
 
 impl Draw {
@@ -37,7 +39,26 @@ impl Draw {
     /// The point this far along `from..=to`.
     #[must_use]
     pub fn between(self, from: Duration, to: Duration) -> Duration {
-        from.saturating_add(to.saturating_sub(from).mul_f64(self.0))
+        let span = to.saturating_sub(from);
+        let way = duration_from_secs(span.as_secs_f64() * self.0);
+        from.saturating_add(way.min(span))
+    }
+
+    /// The draw to six decimals, rounded up: short when stored, and no less patient.
+    pub(crate) fn shortened(self) -> Self {
+        Self::new((self.0 * 1e6).ceil() / 1e6)
+    }
+}
+
+impl From<f64> for Draw {
+    fn from(value: f64) -> Self {
+        Self::new(value)
+    }
+}
+
+impl From<Draw> for f64 {
+    fn from(draw: Draw) -> Self {
+        draw.0
     }
 }
 
@@ -60,5 +81,6 @@ mod tests {
         assert_eq!(Draw::LEAST.between(one, three), one);
         assert_eq!(Draw::GREATEST.between(one, three), three);
         assert_eq!(Draw::new(0.5).between(one, three), Duration::from_secs(2));
+        assert_eq!(Draw::GREATEST.between(one, Duration::MAX), Duration::MAX);
     }
 }

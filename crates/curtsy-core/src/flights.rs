@@ -5,19 +5,31 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
+use crate::policy::PER_HOST_CEILING;
+
+/// When a departure is lost is known to so much: it keeps the stored state short.
+const PRECISION: Duration = Duration::from_millis(100);
 
 /// Departures without an answer yet, oldest first.
 ///
 /// They are part of the stored state, so that another worker knows of them. One that stays unanswered
 /// for longer than the policy's `timeout` is lost: its worker has timed out or crashed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
+#[serde(from = "Vec<u64>", into = "Vec<u64>")]
 pub struct Flights(Vec<Flight>);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Flight {
     seq: u64,
-    departed: Timestamp,
+    /// When it departed, rounded up, in units of [`PRECISION`].
+    departed: u64,
+}
+
+impl Flight {
+    fn lost_at(self, timeout: Duration) -> Timestamp {
+        let departed = self.departed.saturating_mul(PRECISION.as_micros() as u64);
+        Timestamp::from_micros(departed).after(timeout)
+    }
 }
 
 impl Flights {
@@ -29,17 +41,24 @@ impl Flights {
 
     pub(crate) fn depart(&mut self, seq: u64, at: Timestamp) {
         // Beyond the ceiling of requests in flight only lost ones can be: the state stays small.
-        if self.0.len() >= crate::policy::PER_HOST_CEILING as usize {
+        if self.0.len() >= PER_HOST_CEILING as usize {
             self.0.remove(0);
         }
-        self.0.push(Flight { seq, departed: at });
+        self.0.push(Flight {
+            seq,
+            departed: rounded_up(at),
+        });
     }
 
-    /// Moves a departure to the later instant at which it really left.
-    pub(crate) fn postpone(&mut self, seq: u64, at: Timestamp) {
-        if let Some(flight) = self.0.iter_mut().find(|flight| flight.seq == seq) {
-            flight.departed = flight.departed.max(at);
-        }
+    /// Moves a departure to the later instant at which it really left. Whether that changed anything.
+    pub(crate) fn postpone(&mut self, seq: u64, at: Timestamp) -> bool {
+        let departed = rounded_up(at);
+        let flight = self.0.iter_mut().find(|flight| flight.seq == seq);
+        let Some(flight) = flight.filter(|flight| flight.departed < departed) else {
+            return false;
+        };
+        flight.departed = departed;
+        true
     }
 
     pub(crate) fn land(&mut self, seq: u64) {
@@ -49,8 +68,7 @@ impl Flights {
     /// When departure `seq` will have been answered or lost; `None` if it is not in the air at `now`.
     pub(crate) fn down_by(&self, seq: u64, timeout: Duration, now: Timestamp) -> Option<Timestamp> {
         let flight = self.0.iter().find(|flight| flight.seq == seq)?;
-        let lost = flight.departed.after(timeout);
-        (lost > now).then_some(lost)
+        Some(flight.lost_at(timeout)).filter(|lost| *lost > now)
     }
 
     /// How many departed before `seq` and are still unanswered.
@@ -59,47 +77,59 @@ impl Flights {
     }
 
     pub(crate) fn forget_lost(&mut self, timeout: Duration, now: Timestamp) {
-        self.0.retain(|flight| flight.departed.after(timeout) > now);
+        self.0.retain(|flight| flight.lost_at(timeout) > now);
     }
 
     /// When the last of those still in the air at `now` will have been answered or lost; `None` if none is.
     pub(crate) fn all_down_by(&self, timeout: Duration, now: Timestamp) -> Option<Timestamp> {
         self.0
             .iter()
-            .map(|flight| flight.departed.after(timeout))
+            .map(|flight| flight.lost_at(timeout))
             .filter(|lost| *lost > now)
             .max()
     }
-}
 
-// On the wire each departure is written as its distance from the one before, which keeps it short.
-impl From<Flights> for Vec<(u64, u64)> {
-    fn from(flights: Flights) -> Self {
-        let (mut seq, mut at) = (0, 0);
-        let step = |flight: Flight| {
-            let micros = flight.departed.as_micros();
-            let pair = (flight.seq.wrapping_sub(seq), micros.wrapping_sub(at));
-            (seq, at) = (flight.seq, micros);
-            pair
-        };
-        flights.0.into_iter().map(step).collect()
+    /// D6: what a store says departed after `now` departed now.
+    pub(crate) fn clamp(&mut self, now: Timestamp) {
+        let now = rounded_up(now);
+        for flight in &mut self.0 {
+            flight.departed = flight.departed.min(now);
+        }
     }
 }
 
-impl From<Vec<(u64, u64)>> for Flights {
-    fn from(pairs: Vec<(u64, u64)>) -> Self {
-        let (mut seq, mut at) = (0_u64, 0_u64);
-        let step = |(seq_step, at_step): (u64, u64)| {
-            (seq, at) = (seq.wrapping_add(seq_step), at.wrapping_add(at_step));
-            Flight {
-                seq,
-                departed: Timestamp::from_micros(at),
-            }
+fn rounded_up(at: Timestamp) -> u64 {
+    at.as_micros().div_ceil(PRECISION.as_micros() as u64)
+}
+
+// In a store each number and each time is written as its distance from the one before.
+impl From<Flights> for Vec<u64> {
+    fn from(flights: Flights) -> Self {
+        let (mut seq, mut at) = (0, 0);
+        let step = |flight: Flight| {
+            let pair = [
+                flight.seq.wrapping_sub(seq),
+                flight.departed.wrapping_sub(at),
+            ];
+            (seq, at) = (flight.seq, flight.departed);
+            pair
         };
+        flights.0.into_iter().flat_map(step).collect()
+    }
+}
+
+impl From<Vec<u64>> for Flights {
+    fn from(steps: Vec<u64>) -> Self {
+        let (mut seq, mut at) = (0_u64, 0_u64);
+        let step = |pair: &[u64; 2]| {
+            (seq, at) = (seq.wrapping_add(pair[0]), at.wrapping_add(pair[1]));
+            Flight { seq, departed: at }
+        };
+        let (pairs, _) = steps.as_chunks::<2>();
         Self(
             pairs
-                .into_iter()
-                .take(crate::policy::PER_HOST_CEILING as usize)
+                .iter()
+                .take(PER_HOST_CEILING as usize)
                 .map(step)
                 .collect(),
         )
@@ -122,7 +152,7 @@ mod tests {
         flights.land(90);
         assert_eq!(flights.count(), 31);
         let text = serde_json::to_string(&flights).unwrap();
-        assert!(text.len() < 400, "{}", text.len());
+        assert!(text.len() < 180, "{}", text.len());
         assert_eq!(serde_json::from_str::<Flights>(&text).unwrap(), flights);
     }
 

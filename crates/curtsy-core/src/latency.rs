@@ -14,24 +14,23 @@ const GROWTH: f64 = 1.5;
 const FIRST: Duration = Duration::from_millis(1);
 /// 1 ms × 1.5^27 is 57 s: beyond every timeout that matters.
 const BUCKETS: usize = 28;
+/// What a count is written with.
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// The most that a bucket counts: one digit.
+const MOST: u8 = DIGITS.len() as u8 - 1;
 
-/// A histogram with logarithmic buckets and fading counts; about 60 bytes when stored.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Latencies(Vec<u16>);
+/// A histogram with logarithmic buckets and fading counts; at most 30 bytes when stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub(crate) struct Latencies([u8; BUCKETS]);
 
 impl Latencies {
     /// Whether `latency` lies above the 95th percentile of what was seen before; then notes it.
     pub(crate) fn note(&mut self, latency: Duration) -> bool {
         let slow = self.percentile_95().is_some_and(|p95| latency > p95);
         let bucket = bucket_of(latency);
-        if self.0.len() <= bucket {
-            self.0.resize(bucket + 1, 0);
-        }
-        if let Some(count) = self.0.get_mut(bucket) {
-            *count = count.saturating_add(1);
-        }
-        if self.samples() >= ROLL_AT {
+        self.0[bucket] = self.0[bucket].saturating_add(1);
+        if self.0[bucket] > MOST || self.samples() >= ROLL_AT {
             self.0.iter_mut().for_each(|count| *count /= 2);
         }
         slow
@@ -53,12 +52,31 @@ impl Latencies {
         Some(FIRST.mul_f64(GROWTH.powi(i32::try_from(bucket).ok()?)))
     }
 
-    pub(crate) fn clamp(&mut self) {
-        self.0.truncate(BUCKETS);
-    }
-
     fn samples(&self) -> u32 {
         self.0.iter().map(|count| u32::from(*count)).sum()
+    }
+}
+
+// In a store each count is one character, up to the last that is not zero.
+impl From<Latencies> for String {
+    fn from(latencies: Latencies) -> Self {
+        let digits = latencies
+            .0
+            .iter()
+            .map(|count| char::from(DIGITS[usize::from(*count).min(DIGITS.len() - 1)]));
+        let text: String = digits.collect();
+        text.trim_end_matches('0').to_owned()
+    }
+}
+
+impl From<String> for Latencies {
+    fn from(text: String) -> Self {
+        let mut latencies = Self::default();
+        for (count, digit) in latencies.0.iter_mut().zip(text.bytes()) {
+            let value = DIGITS.iter().position(|known| *known == digit);
+            *count = value.unwrap_or(0) as u8;
+        }
+        latencies
     }
 }
 
@@ -97,6 +115,8 @@ mod tests {
             !latencies.note(Duration::from_millis(40)),
             "it got used to it"
         );
-        assert!(serde_json::to_string(&latencies).unwrap().len() < 90);
+        let text = serde_json::to_string(&latencies).unwrap();
+        assert!(text.len() <= 30, "{text}");
+        assert_eq!(serde_json::from_str::<Latencies>(&text).unwrap(), latencies);
     }
 }

@@ -178,6 +178,8 @@ pub struct PolicyValues {
     pub max_retries: u32,
     /// R1: the statuses that are tried again.
     pub retried_statuses: Vec<u16>,
+    /// R1: so are requests that got no response, and refusals in another status that ask for patience.
+    pub retry_failures: bool,
     /// R4: 403s in a row that suppress a scope; `None`: never.
     pub suppress_after: Option<u32>,
     /// R4: how long a suppression lasts; `None`: as long as the client.
@@ -234,6 +236,7 @@ impl PolicyValues {
             watch_latency: true,
             max_retries: DEFAULT_MAX_RETRIES,
             retried_statuses: RETRIED_STATUSES.to_vec(),
+            retry_failures: true,
             suppress_after: Some(DEFAULT_SUPPRESS_AFTER),
             suppression_lifetime: Some(SUPPRESSION_LIFETIME),
             suppression_exempt: SUPPRESSION_EXEMPT
@@ -261,6 +264,7 @@ impl PolicyValues {
             multiply_on_directive: false,
             watch_latency: false,
             retried_statuses: HTTP_CLIENT_RETRIED_STATUSES.to_vec(),
+            retry_failures: false,
             suppress_after: Some(1),
             suppression_lifetime: None,
             breaker: None,

@@ -34,10 +34,11 @@ pub fn retry(
 ) -> Next {
     let retried = match answer {
         Answer::Abandoned => false,
-        Answer::Failed(_) => true,
+        Answer::Failed(_) => policy.retry_failures,
         Answer::Head { status: 429, .. } => policy.honor_retry_after,
         Answer::Head { status, .. } => {
-            policy.retried_statuses.contains(status) || class == Class::Throttled
+            let asks_for_patience = class == Class::Throttled && policy.retry_failures;
+            policy.retried_statuses.contains(status) || asks_for_patience
         }
     };
     if !policy.polite || !retried || !repeatable || tries > policy.max_retries {
@@ -119,6 +120,18 @@ mod tests {
                 by_http,
                 "http_client {status}"
             );
+        }
+    }
+
+    #[test]
+    fn r1_http_client_tries_its_three_statuses_again_and_nothing_else() {
+        let answer = Answer::Failed(Failure::Reset);
+        for (policy, again) in [
+            (Policy::default(), true),
+            (PolicyValues::http_client().build().unwrap(), false),
+        ] {
+            let next = retry(&policy, true, &answer, Class::Failed, 1, NOW, Draw::LEAST);
+            assert_eq!(next != Next::Stands, again, "{:?}", policy.preset);
         }
     }
 

@@ -1,13 +1,10 @@
 //! A scope that answers 403 is left alone (rule R4).
 
-use serde::{Deserialize, Serialize};
-
 use crate::Timestamp;
 use crate::policy::Policy;
 
 /// Whether a scope is suppressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suppression {
     /// Not suppressed; so many 403s came in a row.
     None {
@@ -48,7 +45,7 @@ impl Suppression {
                 .map(|lifetime| now.after(lifetime)),
         };
         match self {
-            Self::None { forbidden } if forbidden + 1 < limit => Self::None {
+            Self::None { forbidden } if forbidden < limit - 1 => Self::None {
                 forbidden: forbidden + 1,
             },
             Self::None { .. } => suppressed,

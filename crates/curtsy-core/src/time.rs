@@ -138,23 +138,24 @@ pub fn duration_from_secs(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// Durations on the wire: whole microseconds.
-pub(crate) mod micros {
-    use std::time::Duration;
+/// `duration` in whole microseconds, rounded up so that no wait is cut short.
+pub(crate) fn whole_micros(duration: Duration) -> Duration {
+    let micros = duration.as_nanos().div_ceil(1_000);
+    u64::try_from(micros).map_or(Duration::MAX, Duration::from_micros)
+}
 
-    use serde::{Deserialize, Deserializer, Serializer};
+/// A time as its distance from another, in microseconds: short where both are near each other.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Offset(i64);
 
-    pub(crate) fn serialize<S: Serializer>(
-        duration: &Duration,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
+impl Offset {
+    pub(crate) fn of(at: Timestamp, base: Timestamp) -> Self {
+        Self(at.0.wrapping_sub(base.0).cast_signed())
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Duration, D::Error> {
-        u64::deserialize(deserializer).map(Duration::from_micros)
+    pub(crate) fn from(self, base: Timestamp) -> Timestamp {
+        Timestamp(base.0.wrapping_add_signed(self.0))
     }
 }
 
@@ -182,6 +183,17 @@ mod tests {
             "2024-05-20T14:32:01.004Z"
         );
         assert_eq!(Timestamp::MAX.to_rfc3339(), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn any_two_times_are_an_offset_apart() {
+        for (at, base) in [
+            (Timestamp::EPOCH, Timestamp::MAX),
+            (Timestamp::MAX, Timestamp::EPOCH),
+            (Timestamp::from_secs(7), Timestamp::from_secs(9)),
+        ] {
+            assert_eq!(Offset::of(at, base).from(base), at, "{at} from {base}");
+        }
     }
 
     #[test]

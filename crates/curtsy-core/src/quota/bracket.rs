@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::Timestamp;
 use crate::signal;
 
@@ -19,11 +17,11 @@ const FINEST: Duration = Duration::from_millis(1);
 /// `low` and `high` are the latest lower and the earliest upper end as printed. How a server rounds to
 /// whole seconds widens them: down, it lies up to a second later; up, up to a second earlier. Which of
 /// these a server does is learned from when its windows really ended, and kept.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bracket {
-    low: Timestamp,
-    high: Timestamp,
-    roundings: Roundings,
+    pub(super) low: Timestamp,
+    pub(super) high: Timestamp,
+    pub(super) roundings: Roundings,
 }
 
 impl Bracket {
@@ -136,9 +134,8 @@ fn tolerance(told: signal::Reset) -> Duration {
 }
 
 /// The ways of rounding to whole seconds that a server may still have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-struct Roundings(u8);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Roundings(u8);
 
 impl Roundings {
     const UP: Self = Self(1);
@@ -148,6 +145,16 @@ impl Roundings {
     const ANY: Self = Self(7);
     /// Printed as it is.
     const EXACT: Self = Self(0);
+
+    /// For a store.
+    pub(super) fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// From a store.
+    pub(super) fn of_bits(bits: u16) -> Self {
+        Self((bits & u16::from(Self::ANY.0)) as u8)
+    }
 
     /// How much earlier than printed it may be.
     fn early(self) -> Duration {

@@ -8,15 +8,20 @@
 //! share shows in the readings.
 
 mod bracket;
+mod reading;
+mod stored;
+mod window;
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::Timestamp;
 use crate::signal;
+use crate::state::short;
 
 pub use bracket::Bracket;
+pub(crate) use reading::Reading;
+pub(crate) use stored::StoredQuota;
+use window::Window;
 
 /// H5: no time to a reset counts as shorter, so that a small one makes no large rate.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -26,7 +31,7 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(1);
 const FUZZ: Duration = Duration::from_millis(250);
 
 /// One quota of a scope.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Quota {
     /// Tells it from the scope's other quotas.
     pub key: String,
@@ -40,10 +45,14 @@ pub struct Quota {
     pub reset: Option<Bracket>,
     /// H5b: the reset does not count down.
     pub rolling: bool,
+    /// H5: its rate is the scope's.
+    pub steers: bool,
     /// Its reset has lain farther ahead than its window is long: that is no upper end of it.
     overlong: bool,
     /// All of it came back when it last reset.
     whole: bool,
+    /// A reading may have been of the next window already.
+    doubtful: bool,
     /// So many times in a row it reset in less than half its window, which a fixed one never does twice.
     hasty: u8,
     /// It has reset, and nothing has been read of the window that later departures opened.
@@ -60,56 +69,20 @@ pub struct Quota {
     opened_after: Option<Timestamp>,
 }
 
-/// What an answer says of a quota, and which departure it answers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading<'a> {
-    pub(crate) quota: &'a signal::Quota,
-    pub(crate) seq: u64,
-    pub(crate) departed: Timestamp,
-    pub(crate) received: Timestamp,
-    /// Departed after it, or still unanswered from before it: the server had not counted them.
-    pub(crate) uncounted: u64,
-    /// So many are in flight at once at most: answers overtake each other by fewer.
-    pub(crate) concurrent: u64,
-    /// It came with a refusal.
-    pub(crate) refused: bool,
-}
-
-impl Reading<'_> {
-    fn way(&self) -> Duration {
-        self.received.since(self.departed) / 2
-    }
-
-    fn counted_at(&self) -> Timestamp {
-        self.departed.after(self.way())
-    }
-}
-
-/// Which window a reading is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Window {
-    /// One that has ended: the answer was overtaken by a later one.
-    Former,
-    /// The one that is known.
-    This,
-    /// A later one.
-    Next,
-    /// None in particular: the reset moved on before it can have come.
-    Rolling,
-}
-
 impl Quota {
     pub(crate) fn new(reading: &Reading<'_>) -> Self {
         let told = reading.quota;
         let mut quota = Self {
-            key: told.name.as_str().to_owned(),
+            key: short(told.name.as_str()).into_owned(),
             limit: told.limit,
             window: told.window,
             remaining: None,
             reset: None,
             rolling: false,
+            steers: false,
             overlong: is_overlong(told),
             whole: false,
+            doubtful: false,
             hasty: 0,
             unread: false,
             uncounted: 0,
@@ -126,7 +99,7 @@ impl Quota {
     pub(crate) fn read(&mut self, reading: &Reading<'_>) {
         let told = reading.quota;
         self.limit = told.limit.or(self.limit);
-        if reading.refused && told.remaining == Some(0) && self.has_reset_by(reading.departed) {
+        if reading.is_refusal && told.remaining == Some(0) && self.has_reset_by(reading.departed) {
             self.unlearn(told);
         }
         self.window = told.window.or(self.window);
@@ -160,7 +133,7 @@ impl Quota {
         if !self.rolling && !self.unread && self.has_reset_by(now) {
             self.unread = true;
             // Where it is not known to come back at once, one request looks what there is.
-            self.remaining = self.limit.filter(|_| self.whole).or(Some(1));
+            self.remaining = self.limit.filter(|_| self.comes_back_whole()).or(Some(1));
             self.uncounted = in_flight;
         }
         self.uncounted = self.uncounted.saturating_add(1);
@@ -216,7 +189,7 @@ impl Quota {
         let is_open = if self.unread {
             self.left() > 0
         } else {
-            self.whole
+            self.comes_back_whole()
         };
         !self.rolling && self.remaining.is_some() && !is_open && self.has_reset_by(now)
     }
@@ -282,86 +255,19 @@ impl Quota {
         Some(evenly * (self.left() as f64 / reserve).min(1.0))
     }
 
-    fn window_of(&self, reading: &Reading<'_>) -> Window {
-        let is_later = reading.seq > self.read_by;
-        let overtaken_or_next = if is_later {
-            Window::Next
-        } else {
-            Window::Former
-        };
-        if self.rolling {
-            return overtaken_or_next;
-        }
-        if self.has_reset_by(reading.departed)
-            || self.has_refilled(reading)
-            || self.has_moved_on(reading)
-        {
-            return Window::Next;
-        }
-        if self.is_overtaken(reading) {
-            return Window::Former;
-        }
-        let (Some(known), Some(told)) = (self.reset, reading.quota.reset) else {
-            return match self.reset {
-                None if reading.quota.reset.is_some() => Window::Next,
-                _ => Window::This,
-            };
-        };
-        let bracket = Bracket::of(told, reading.departed, reading.received);
-        let since = reading.received.since(self.opened);
-        if bracket.is_before(&known, told) {
-            overtaken_or_next
-        } else if !bracket.is_after(&known, told, since) {
-            if self.unread {
-                Window::Former
-            } else {
-                Window::This
-            }
-        } else if is_later && reading.received < known.earliest() {
-            Window::Rolling
-        } else {
-            Window::Next
-        }
-    }
-
-    fn has_reset_by(&self, then: Timestamp) -> bool {
-        self.resets_by().is_some_and(|reset| reset <= then)
-    }
-
-    /// Whether more is left than before, and not only since answers overtook each other: then at most as
-    /// many more as are in flight at once.
-    fn has_refilled(&self, reading: &Reading<'_>) -> bool {
-        let (Some(now), Some(before)) = (reading.quota.remaining, self.remaining) else {
-            return false;
-        };
-        let overtaken = reading.concurrent + self.read_by.saturating_sub(reading.seq);
-        now > before && (reading.departed >= self.counted_at || now - before >= overtaken)
-    }
-
-    /// Whether as much is left as before although the server has counted one more, and the window can have
-    /// ended between the two.
-    fn has_moved_on(&self, reading: &Reading<'_>) -> bool {
-        let is_same = self.remaining.is_some_and(|before| before > 0)
-            && reading.quota.remaining == self.remaining;
-        is_same
-            && reading.departed >= self.counted_at
-            && self
-                .reset
-                .is_some_and(|known| reading.received >= known.earliest())
-    }
-
-    /// Whether less is left than all that departed can have used up, and it left before this window was
-    /// seen to open: then it was counted in the one before.
-    fn is_overtaken(&self, reading: &Reading<'_>) -> bool {
-        let is_less = reading
-            .quota
-            .remaining
-            .is_some_and(|told| told < self.left());
-        is_less && reading.departed < self.opened
+    /// Whether a whole limit can be counted on at the reset.
+    fn comes_back_whole(&self) -> bool {
+        self.whole && !self.doubtful
     }
 
     /// Another reading of the window that is known. Whoever was answered with one is counted in the least.
     fn narrow(&mut self, reading: &Reading<'_>) {
+        // It was overtaken by one that departed before it; or else the window has ended, and of the next
+        // one some is used.
+        let is_more = reading.quota.remaining > self.remaining && self.remaining.is_some();
+        if is_more && reading.seq > self.read_by && self.can_have_reset_by(reading.received) {
+            self.doubtful = true;
+        }
         if let (Some(known), Some(told)) = (&mut self.reset, reading.quota.reset) {
             known.narrow(&Bracket::of(told, reading.departed, reading.received).knowing(known));
             known.not_ended_by(reading.departed);
@@ -387,7 +293,7 @@ impl Quota {
             self.remaining = Some(remaining);
             self.uncounted = reading.uncounted;
         }
-        self.unread = false;
+        (self.unread, self.doubtful) = (false, false);
     }
 
     /// What the end of a window tells: whether all came back at once, and where the end was seen, how the
@@ -431,9 +337,10 @@ impl Quota {
 
 /// Whether the reset lies farther ahead than the window is long, and not only by what a time of day may be off.
 fn is_overlong(told: &signal::Quota) -> bool {
-    told.reset
-        .zip(told.window)
-        .is_some_and(|(reset, window)| reset.after > window + reset.skew * 2)
+    told.reset.zip(told.window).is_some_and(|(reset, window)| {
+        let off = reset.skew.saturating_mul(2);
+        reset.after > window.saturating_add(off)
+    })
 }
 
 fn whole_seconds(seen: Duration) -> Duration {

@@ -4,18 +4,23 @@
 //! dynamic delay, what the server asked for. Causes never add up and never cancel; the latest binds and
 //! is named.
 
+mod tokens;
+
 use std::time::Duration;
 
 use crate::breaker::Breaker;
 use crate::bucket::Bucket;
 use crate::decision::{Bound, Decision, Decline, Permit};
 use crate::outcome::Kind;
-use crate::policy::Policy;
+use crate::policy::{OverCap, Policy};
 use crate::quota::Quota;
 use crate::reason::Time;
 use crate::state::HostState;
 use crate::suppression::Suppression;
 use crate::{Draw, Interval, Reason, Timestamp};
+
+pub(crate) use tokens::capacity;
+use tokens::{bucket, price, token_bound};
 
 /// A request that wants to depart.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -137,25 +142,33 @@ pub fn bounds(policy: &Policy, state: &HostState, ask: &Ask, now: Timestamp) -> 
 }
 
 /// The rate of the token bucket, departures/s, and whose it is; `None` where there is no bucket.
+///
+/// P3: a configured delay or a Crawl-delay takes the place of the default rate. The server's own is still
+/// no reason to go above `max_rate` (H8), were it zero.
 #[must_use]
 pub fn pace(policy: &Policy, state: &HostState) -> Option<(f64, Reason)> {
-    if policy.bucket
-        && policy.steer
-        && let Some(rate) = state.rate
-    {
+    if !policy.bucket {
+        return policy.tos_cap.map(|cap| (cap, Reason::Rate));
+    }
+    if let Some(rate) = state.rate.filter(|_| policy.steer) {
         return Some((policy.clamp_rate(rate), Reason::Quota));
     }
-    let replaced =
-        policy.rate.is_none() && (policy.delay.is_some() || state.crawl_delay().is_some());
-    if policy.bucket && !replaced {
-        return Some((policy.silent_rate(), Reason::Rate));
-    }
-    policy.tos_cap.map(|cap| (cap, Reason::Rate))
+    let rate = match policy.rate {
+        None if policy.delay.is_some() => return policy.tos_cap.map(|cap| (cap, Reason::Rate)),
+        None if crawl_delay(policy, state).is_some() => policy.clamp_rate(f64::INFINITY),
+        _ => policy.silent_rate(),
+    };
+    Some((rate, Reason::Rate))
+}
+
+/// P5: the Crawl-delay, where robots.txt is respected.
+fn crawl_delay(policy: &Policy, state: &HostState) -> Option<Duration> {
+    state.crawl_delay().filter(|_| policy.respect_robots)
 }
 
 /// P4–P7: the intervals since the last departure, each counted to who made it.
 fn add_intervals(bounds: &mut Bounds, policy: &Policy, state: &HostState, last: Timestamp) {
-    let crawl_delay = state.crawl_delay().filter(|_| policy.respect_robots);
+    let crawl_delay = crawl_delay(policy, state);
     let (base, reason) = match policy.delay {
         Some(delay) => (Some(delay), Reason::ConfiguredDelay),
         None if paces_unstated(policy, state, crawl_delay) => {
@@ -210,80 +223,6 @@ fn paces_unstated(policy: &Policy, state: &HostState, crawl_delay: Option<Durati
         && (state.rate.is_none() || !policy.steer)
 }
 
-/// P3: when there is a token. The wait that a quota's rate makes ends with its reset at the latest (H5).
-fn token_bound(
-    policy: &Policy,
-    state: &HostState,
-    (rate, reason): (f64, Reason),
-    now: Timestamp,
-) -> Option<Bound> {
-    let bucket = bucket(state, now)?;
-    // H8: never above what the operator allows, whatever a departure costs and even where the reset is sooner.
-    let fastest = bucket.ready_at(policy.clamp_rate(f64::INFINITY), 1.0);
-    let price = price(policy, state, (rate, reason), now);
-    let ready = bucket.ready_at(rate, price).max(fastest);
-    let not_before = match (reason, state.steered_until) {
-        (Reason::Quota, Some(reset)) if state.last_departure.is_none_or(|last| last < reset) => {
-            ready.min(reset.max(fastest))
-        }
-        _ => ready,
-    };
-    // A token that is late since none accrues during a hold is late by that hold.
-    let reason = if !bucket.is_drained(now) {
-        reason
-    } else if state.hold(now).is_some() {
-        Reason::ServerHold
-    } else if state.backoff_until(now).is_some() {
-        Reason::DynamicDelay
-    } else {
-        reason
-    };
-    Some(Bound { not_before, reason })
-}
-
-/// The bucket; empty from the moment at which a used-up quota was full again (P3).
-fn bucket(state: &HostState, now: Timestamp) -> Option<Bucket> {
-    let mut bucket = state.bucket?;
-    let refills = state
-        .quotas
-        .iter()
-        .filter_map(|quota| quota.refilled_at(now));
-    if let Some(refilled) = refills.max() {
-        bucket.drain_before(refilled);
-    }
-    Some(bucket)
-}
-
-/// How many tokens a departure takes. At a quota's rate the last of what is left would depart on the reset
-/// and be charged to the next window. `left` departures before it make `left + 1` intervals, so that each
-/// takes that much less than a token; at the floor and at every ceiling it is a whole one.
-fn price(policy: &Policy, state: &HostState, (rate, reason): (f64, Reason), now: Timestamp) -> f64 {
-    if reason != Reason::Quota || rate <= policy.clamp_rate(0.0) {
-        return 1.0;
-    }
-    let spread = |quota: &Quota| {
-        let left = quota.budget(now).filter(|_| !quota.rolling)? as f64;
-        Some(left / (left + 1.0))
-    };
-    let sustained = state.quotas.iter().filter_map(Quota::sustained);
-    let ceiling = policy.clamp_rate(sustained.fold(f64::INFINITY, f64::min));
-    state
-        .quotas
-        .iter()
-        .filter_map(spread)
-        .reduce(f64::max)
-        .map_or(1.0, |price| price.max(rate / ceiling).min(1.0))
-}
-
-/// P3: the most tokens that there can be. A window that rolls gives back one by one, so that no burst fits in.
-pub(crate) fn capacity(policy: &Policy, state: &HostState) -> f64 {
-    if state.quotas.iter().any(|quota| quota.rolling) {
-        1.0
-    } else {
-        f64::from(policy.burst)
-    }
-}
-
 /// P8, K2, K3, R4: times in which only one request may be in flight, or none.
 fn add_solo(bounds: &mut Bounds, policy: &Policy, state: &HostState, now: Timestamp) {
     let is_blind = |quota: &Quota| quota.needs_reading(now);
@@ -331,10 +270,13 @@ fn suppression_probe(state: &HostState) -> Option<u64> {
 }
 
 /// H10, K2: whether the caller had better not wait. A pace is waited for however slow it is; a hold only
-/// within patience, which is measured against what was told, without the buffer that curtsy adds.
+/// within patience, which is measured against what was told, without the buffer that curtsy adds. Where
+/// holds are cut to patience instead, every one is waited for.
 fn beyond_patience(policy: &Policy, state: &HostState, bound: Bound, now: Timestamp) -> bool {
+    if matches!(state.breaker, Breaker::Open { until, .. } if until > now) {
+        return true;
+    }
     let until = match bound.reason {
-        Reason::BreakerOpen => return true,
         Reason::ServerHold => state
             .hold
             .as_ref()
@@ -345,7 +287,7 @@ fn beyond_patience(policy: &Policy, state: &HostState, bound: Bound, now: Timest
         | Reason::QuotaExhausted => bound.not_before,
         _ => return false,
     };
-    until.since(now) > policy.max_retry_after
+    policy.retry_after_over_cap == OverCap::Defer && until.since(now) > policy.max_retry_after
 }
 
 fn depart(
@@ -357,10 +299,10 @@ fn depart(
     draw: Draw,
 ) -> Permit {
     let mut next = state.clone();
-    let seq = state.departures + 1;
+    let seq = state.departures.saturating_add(1);
     next.departures = seq;
-    next.last_departure = Some(now);
-    next.interval_draw = draw;
+    next.last_departure = state.last_departure.max(Some(now));
+    next.interval_draw = draw.shortened();
     next.flights.forget_lost(policy.timeout, now);
     next.flights.depart(seq, now);
     let in_flight = next.flights.count() as u64 - 1;
@@ -374,20 +316,23 @@ fn depart(
         bucket.take(price, rate, capacity, ask.since, now);
         next.bucket = Some(bucket);
     }
-    match state.breaker {
-        Breaker::Open { cool_down, .. } | Breaker::HalfOpen { cool_down, .. } => {
-            next.breaker = Breaker::HalfOpen {
-                probe: seq,
-                cool_down,
+    // Raw access probes nothing: nobody looks at its answers.
+    if policy.polite {
+        next.breaker = match state.breaker {
+            Breaker::Closed => Breaker::Closed,
+            Breaker::Open { cool_down, .. } | Breaker::HalfOpen { cool_down, .. } => {
+                Breaker::HalfOpen {
+                    probe: seq,
+                    cool_down,
+                }
             }
-        }
-        Breaker::Closed => {}
-    }
-    if matches!(
-        state.suppression,
-        Suppression::Active { .. } | Suppression::Probing { .. }
-    ) {
-        next.suppression = Suppression::Probing { probe: seq };
+        };
+        next.suppression = match state.suppression {
+            Suppression::None { .. } => state.suppression,
+            Suppression::Active { .. } | Suppression::Probing { .. } => {
+                Suppression::Probing { probe: seq }
+            }
+        };
     }
     Permit {
         seq,

@@ -1,5 +1,8 @@
 //! All that is remembered of a scope: the only thing that a store saves.
 
+mod stored;
+
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,10 +12,11 @@ use crate::breaker::{Breaker, Outcomes};
 use crate::bucket::Bucket;
 use crate::flights::Flights;
 use crate::latency::Latencies;
-use crate::policy::Policy;
+use crate::policy::{LONGEST_DURATION, Policy};
 use crate::quota::Quota;
 use crate::signal::LONGEST_WAIT;
 use crate::suppression::Suppression;
+use crate::time::whole_micros;
 use crate::{Draw, Origin, Timestamp};
 
 /// The format that this version writes, and the newest that it reads.
@@ -22,12 +26,13 @@ pub const FORMAT: u32 = 1;
 pub(crate) const MAX_QUOTAS: usize = 4;
 /// Origins of one scope whose Crawl-delay is remembered, the largest delays first.
 const MAX_CRAWL_DELAYS: usize = 4;
-/// Names from a server's headers are cut to so many characters.
-const MAX_NAME: usize = 64;
+/// Names from a server's headers are cut to so many bytes.
+const MAX_NAME: usize = 32;
 
 /// The state of one scope. It changes only by [`decide`](crate::decide), [`observe`](crate::observe)
 /// and the few methods here; under 1 KiB when written as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "stored::Stored", into = "stored::Stored")]
 pub struct HostState {
     pub(crate) format: u32,
     /// Departures ever; the last one's number.
@@ -39,10 +44,8 @@ pub struct HostState {
     pub(crate) answered: bool,
     pub(crate) flights: Flights,
     pub(crate) bucket: Option<Bucket>,
-    /// H5: the rate that the last reading of a quota allowed, departures/s, and when that quota is full again.
+    /// H5: the rate that the last reading of a quota allowed, departures/s.
     pub(crate) rate: Option<f64>,
-    pub(crate) steered_until: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) quotas: Vec<Quota>,
     pub(crate) hold: Option<Hold>,
     pub(crate) backoff: Backoff,
@@ -50,12 +53,11 @@ pub struct HostState {
     pub(crate) outcomes: Outcomes,
     pub(crate) suppression: Suppression,
     pub(crate) latencies: Latencies,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) crawl_delays: Vec<CrawlDelay>,
 }
 
 /// A time in which the server wants nothing to depart to it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     /// Since when.
     pub since: Timestamp,
@@ -67,11 +69,10 @@ pub struct Hold {
     pub source: String,
 }
 
-/// The Crawl-delay of one origin of the scope.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The Crawl-delay of one origin of the scope, which is known by its fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CrawlDelay {
-    origin: Origin,
-    #[serde(with = "crate::time::micros")]
+    origin: u32,
     delay: Duration,
 }
 
@@ -87,7 +88,6 @@ impl Default for HostState {
             flights: Flights::default(),
             bucket: None,
             rate: None,
-            steered_until: None,
             quotas: Vec::new(),
             hold: None,
             backoff: Backoff::default(),
@@ -113,10 +113,10 @@ impl HostState {
         let farthest = now.after(LONGEST_WAIT);
         // A clock that was ahead must not hold a scope for as long as it was.
         self.last_departure = self.last_departure.map(|at| at.min(now));
+        self.flights.clamp(now);
         self.backoff.clamp(policy, now);
         self.breaker = self.breaker.clamp(policy.breaker, now);
         self.suppression = self.suppression.clamp(policy, now);
-        self.latencies.clamp();
         self.rate = self
             .rate
             .filter(|rate| rate.is_finite())
@@ -126,15 +126,18 @@ impl HostState {
             .iter_mut()
             .for_each(|quota| quota.clamp(now, farthest));
         self.crawl_delays.truncate(MAX_CRAWL_DELAYS);
+        for known in &mut self.crawl_delays {
+            known.delay = whole_micros(known.delay.min(LONGEST_DURATION));
+        }
+        let mut drained = now.max(self.backoff.until);
         if let Some(hold) = &mut self.hold {
+            hold.since = hold.since.min(now);
+            hold.told = hold.told.min(farthest);
             hold.until = hold.until.min(farthest);
+            drained = drained.max(hold.until);
         }
         if let Some(bucket) = &mut self.bucket {
-            let held = self.hold.as_ref().map_or(now, |hold| hold.until);
-            bucket.clamp(
-                f64::from(policy.burst),
-                now.max(held).max(self.backoff.until),
-            );
+            bucket.clamp(f64::from(policy.burst), drained);
         }
         self
     }
@@ -148,29 +151,29 @@ impl HostState {
     /// What an origin's robots.txt says about Crawl-delay now. Whether that changed anything.
     pub fn note_crawl_delay(&mut self, origin: &Origin, delay: Option<Duration>) -> bool {
         let before = self.crawl_delays.clone();
-        self.crawl_delays.retain(|known| known.origin != *origin);
+        let origin = fingerprint(origin.as_str());
+        self.crawl_delays.retain(|known| known.origin != origin);
         if let Some(delay) = delay {
             self.crawl_delays.push(CrawlDelay {
-                origin: origin.clone(),
-                delay,
+                origin,
+                delay: whole_micros(delay),
             });
         }
         self.crawl_delays
-            .sort_by(|a, b| b.delay.cmp(&a.delay).then_with(|| a.origin.cmp(&b.origin)));
+            .sort_by_key(|known| (std::cmp::Reverse(known.delay), known.origin));
         self.crawl_delays.truncate(MAX_CRAWL_DELAYS);
         self.crawl_delays != before
     }
 
-    /// P1: the departure really left at `at`, later than permitted: what follows counts from there.
+    /// P1: departure `seq` really left at `at`, later than permitted: what follows counts from there.
     /// Whether that changed anything.
     pub fn note_departed(&mut self, seq: u64, at: Timestamp) -> bool {
-        let late =
-            seq == self.departures && self.last_departure.is_some_and(|permitted| permitted < at);
-        if late {
+        let is_later = self.last_departure.is_some_and(|last| last < at);
+        if is_later {
             self.last_departure = Some(at);
         }
-        self.flights.postpone(seq, at);
-        late
+        let is_postponed = self.flights.postpone(seq, at);
+        is_later || is_postponed
     }
 
     /// Ends a suppression or a breaker, never a server's hold. Whether there was one.
@@ -254,7 +257,18 @@ impl HostState {
     }
 }
 
-/// A name from a header, cut so that the state stays small.
-pub(crate) fn short(name: &str) -> String {
-    name.chars().take(MAX_NAME).collect()
+/// A name from a header; what is longer than [`MAX_NAME`] is cut and made unique by a fingerprint.
+pub(crate) fn short(name: &str) -> Cow<'_, str> {
+    if name.len() <= MAX_NAME {
+        return Cow::Borrowed(name);
+    }
+    let cut = name.floor_char_boundary(MAX_NAME - 9);
+    Cow::Owned(format!("{}#{:08x}", &name[..cut], fingerprint(name)))
+}
+
+/// FNV-1a, 32 bits: the same for all time, since stores keep it.
+fn fingerprint(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
 }
