@@ -4,11 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use curtsy_core::audit::{Entry, Event, Subject};
-use curtsy_core::robots::{Access, ProductToken};
-use curtsy_core::{
-    Answer, Bound, Class, Decline, HostState, Kind, Next, Suppression, Timestamp, retry,
-};
+use curtsy_core::audit::Subject;
+use curtsy_core::robots::ProductToken;
+use curtsy_core::{Answer, Bound, Class, Decline, Kind, Next, Timestamp, retry};
 use http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, LOCATION,
     PROXY_AUTHORIZATION, USER_AGENT,
@@ -21,9 +19,7 @@ use super::request::Request;
 use crate::error::{Error, ErrorKind};
 use crate::exchange::{Answered, Hop, Landing, failure};
 use crate::hosts::Host;
-use crate::notice::Notice;
-use crate::reply::{Body, Deferred, Disallowed, Reply, Response};
-use crate::robots::Consulted;
+use crate::reply::{Body, Reply, Response};
 use crate::transport::{Guard, Target, TransportError};
 
 /// R3: redirects that are followed.
@@ -35,16 +31,16 @@ const MAX_THROTTLED: u32 = 20;
 const DRAIN: (usize, Duration) = (16 * 1024, Duration::from_millis(500));
 
 /// Where a request stands.
-struct Journey {
-    url: Url,
+pub(super) struct Journey {
+    pub(super) url: Url,
     method: Method,
     headers: HeaderMap,
-    token: ProductToken,
-    guard: Guard,
+    pub(super) token: ProductToken,
+    pub(super) guard: Guard,
     body: Bytes,
     /// The URLs that redirected so far.
     passed: Vec<Url>,
-    tally: Tally,
+    pub(super) tally: Tally,
 }
 
 /// What departed for a request, robots.txt not counted.
@@ -72,8 +68,8 @@ enum Stop {
 }
 
 /// One URL of a journey, and where it is asked.
-struct Station {
-    host: Arc<Host>,
+pub(super) struct Station {
+    pub(super) host: Arc<Host>,
     target: Target,
 }
 
@@ -205,117 +201,6 @@ impl Client {
         }
     }
 
-    /// R4 and O4: what ends a request before it departs.
-    async fn before_departure(
-        &self,
-        journey: &Journey,
-        station: &Station,
-    ) -> Result<Option<Reply>, Error> {
-        let policy = &station.host.policy;
-        if !policy.polite {
-            return Ok(None);
-        }
-        if self.is_suppressed(&station.host).await? {
-            return Ok(Some(journey.synthetic()));
-        }
-        if !policy.respect_robots {
-            return Ok(None);
-        }
-        let access = match self
-            .consult(&journey.url, &journey.token, journey.guard)
-            .await?
-        {
-            Consulted::Access(access) => access,
-            Consulted::Deferred(bound) => return self.deferred(journey, station, bound).map(Some),
-            Consulted::Declined(Decline::Suppressed { .. }) => {
-                return Ok(Some(journey.synthetic()));
-            }
-            Consulted::Failed(error) => return Err(error),
-        };
-        let (rule, line) = match &*access {
-            Access::Allowed(_) => return Ok(None),
-            Access::Rules { robots, .. } => {
-                let verdict = robots.verdict(&journey.url);
-                if verdict.allowed {
-                    return Ok(None);
-                }
-                (
-                    verdict.rule.map(|rule| rule.text().into_owned()),
-                    verdict.rule.map(|rule| rule.line),
-                )
-            }
-            Access::Forbidden(_) => (None, None),
-            Access::Unreachable { retry_at, .. } => {
-                let bound = Bound {
-                    not_before: *retry_at,
-                    reason: curtsy_core::Reason::RobotsUnreachable,
-                };
-                return self.deferred(journey, station, bound).map(Some);
-            }
-        };
-        self.disallowed(journey, station, rule, line).map(Some)
-    }
-
-    /// R4. What is remembered of a suppression is looked up again: somebody may have lifted it.
-    async fn is_suppressed(&self, host: &Host) -> Result<bool, Error> {
-        let gate = &self.shared.gate;
-        let suppressed = |state: &HostState| {
-            matches!(state.suppression(), Suppression::Active { until, .. }
-                if until.is_none_or(|until| self.now() < until))
-        };
-        let known = gate.patiently(|| gate.hosts.state(host)).await?;
-        if !suppressed(&known.state) {
-            return Ok(false);
-        }
-        let known = gate.patiently(|| gate.hosts.reload(host)).await?;
-        Ok(suppressed(&known.state))
-    }
-
-    fn disallowed(
-        &self,
-        journey: &Journey,
-        station: &Station,
-        rule: Option<String>,
-        line: Option<u32>,
-    ) -> Result<Reply, Error> {
-        let event = Event::RobotsDisallowed {
-            rule: rule.clone(),
-            line,
-        };
-        self.shared
-            .audit
-            .record([Entry::of(&journey.subject(station), event)])?;
-        self.shared.gate.notices.tell(Notice::Disallowed {
-            url: &journey.url,
-            rule: rule.as_deref().zip(line),
-        });
-        Ok(Reply::Disallowed(Disallowed {
-            url: journey.url.clone(),
-            rule,
-            line,
-        }))
-    }
-
-    fn deferred(&self, journey: &Journey, station: &Station, bound: Bound) -> Result<Reply, Error> {
-        let event = Event::Deferred {
-            until: bound.not_before,
-            reason: bound.reason,
-        };
-        self.shared
-            .audit
-            .record([Entry::of(&journey.subject(station), event)])?;
-        self.shared.gate.notices.tell(Notice::Deferred {
-            url: &journey.url,
-            bound,
-        });
-        Ok(Reply::Deferred(Deferred {
-            url: journey.url.clone(),
-            bound,
-            attempts: journey.tally.attempts,
-            first_departure: journey.tally.first_departure,
-        }))
-    }
-
     /// The answer stands: a redirect to be followed, or the response.
     async fn arrive(&self, journey: &mut Journey, answered: Answered) -> Stop {
         let status = answered.head.status;
@@ -369,7 +254,7 @@ impl Journey {
         Ok(())
     }
 
-    fn subject<'a>(&'a self, station: &'a Station) -> Subject<'a> {
+    pub(super) fn subject<'a>(&'a self, station: &'a Station) -> Subject<'a> {
         let kind = if self.passed.is_empty() {
             Kind::Page
         } else {
@@ -385,7 +270,7 @@ impl Journey {
     }
 
     /// R4: the 403 of a suppressed scope.
-    fn synthetic(&self) -> Reply {
+    pub(super) fn synthetic(&self) -> Reply {
         Reply::Response(Response {
             url: self.url.clone(),
             status: StatusCode::FORBIDDEN,

@@ -1,5 +1,6 @@
 //! [`Client`]: one request at a time, each as politely as its scope's policy says.
 
+mod admission;
 mod builder;
 mod inspect;
 mod journey;

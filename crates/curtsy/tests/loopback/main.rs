@@ -20,3 +20,4 @@ mod robots;
 mod store;
 mod support;
 mod suppression;
+mod waits;

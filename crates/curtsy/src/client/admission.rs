@@ -1,0 +1,131 @@
+//! What ends a request before it departs: a suppression, robots.txt, a wait beyond patience.
+
+use curtsy_core::audit::{Entry, Event};
+use curtsy_core::robots::Access;
+use curtsy_core::{Bound, Decline, HostState, Reason, Suppression};
+
+use super::Client;
+use super::journey::{Journey, Station};
+use crate::error::Error;
+use crate::hosts::Host;
+use crate::notice::Notice;
+use crate::reply::{Deferred, Disallowed, Reply};
+use crate::robots::Consulted;
+
+impl Client {
+    /// R4 and O4: what ends a request before it departs.
+    pub(super) async fn before_departure(
+        &self,
+        journey: &Journey,
+        station: &Station,
+    ) -> Result<Option<Reply>, Error> {
+        let policy = &station.host.policy;
+        if !policy.polite {
+            return Ok(None);
+        }
+        if self.is_suppressed(&station.host).await? {
+            return Ok(Some(journey.synthetic()));
+        }
+        if !policy.respect_robots {
+            return Ok(None);
+        }
+        let access = match self
+            .consult(&journey.url, &journey.token, journey.guard)
+            .await?
+        {
+            Consulted::Access(access) => access,
+            Consulted::Deferred(bound) => return self.deferred(journey, station, bound).map(Some),
+            Consulted::Declined(Decline::Suppressed { .. }) => {
+                return Ok(Some(journey.synthetic()));
+            }
+            Consulted::Failed(error) => return Err(error),
+        };
+        let (rule, line) = match &*access {
+            Access::Allowed(_) => return Ok(None),
+            Access::Rules { robots, .. } => {
+                let verdict = robots.verdict(&journey.url);
+                if verdict.allowed {
+                    return Ok(None);
+                }
+                (
+                    verdict.rule.map(|rule| rule.text().into_owned()),
+                    verdict.rule.map(|rule| rule.line),
+                )
+            }
+            Access::Forbidden(_) => (None, None),
+            Access::Unreachable { retry_at, .. } => {
+                let bound = Bound {
+                    not_before: *retry_at,
+                    reason: Reason::RobotsUnreachable,
+                };
+                return self.deferred(journey, station, bound).map(Some);
+            }
+        };
+        self.disallowed(journey, station, rule, line).map(Some)
+    }
+
+    /// R4. What is remembered of a suppression is looked up again: somebody may have lifted it.
+    async fn is_suppressed(&self, host: &Host) -> Result<bool, Error> {
+        let gate = &self.shared.gate;
+        let suppressed = |state: &HostState| {
+            matches!(state.suppression(), Suppression::Active { until, .. }
+                if until.is_none_or(|until| self.now() < until))
+        };
+        let known = gate.patiently(|| gate.hosts.state(host)).await?;
+        if !suppressed(&known.state) {
+            return Ok(false);
+        }
+        let known = gate.patiently(|| gate.hosts.reload(host)).await?;
+        Ok(suppressed(&known.state))
+    }
+
+    fn disallowed(
+        &self,
+        journey: &Journey,
+        station: &Station,
+        rule: Option<String>,
+        line: Option<u32>,
+    ) -> Result<Reply, Error> {
+        let event = Event::RobotsDisallowed {
+            rule: rule.clone(),
+            line,
+        };
+        self.shared
+            .audit
+            .record([Entry::of(&journey.subject(station), event)])?;
+        self.shared.gate.notices.tell(Notice::Disallowed {
+            url: &journey.url,
+            rule: rule.as_deref().zip(line),
+        });
+        Ok(Reply::Disallowed(Disallowed {
+            url: journey.url.clone(),
+            rule,
+            line,
+        }))
+    }
+
+    pub(super) fn deferred(
+        &self,
+        journey: &Journey,
+        station: &Station,
+        bound: Bound,
+    ) -> Result<Reply, Error> {
+        let event = Event::Deferred {
+            until: bound.not_before,
+            reason: bound.reason,
+        };
+        self.shared
+            .audit
+            .record([Entry::of(&journey.subject(station), event)])?;
+        self.shared.gate.notices.tell(Notice::Deferred {
+            url: &journey.url,
+            bound,
+        });
+        Ok(Reply::Deferred(Deferred {
+            url: journey.url.clone(),
+            bound,
+            attempts: journey.tally.attempts,
+            first_departure: journey.tally.first_departure,
+        }))
+    }
+}
