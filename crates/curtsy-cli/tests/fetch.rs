@@ -1,5 +1,7 @@
 //! `curtsy fetch`, `get`, `explain` and `state` against a scripted origin, by their exit codes and output.
 
+#![allow(clippy::unwrap_used)]
+
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -11,8 +11,8 @@ const WIDTH: u32 = 72;
 /// From few to many.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Three lines: the arrivals in each stretch of time, a mark under those in which some were refused or
-/// the server wanted to be left alone, and the axis.
+/// The arrivals in each stretch of time, a mark under those in which some were refused or the server
+/// wanted to be left alone, the axis, and what the marks mean where there are any.
 pub(super) fn plot(arrivals: &[Arrival]) -> Vec<String> {
     let Some(first) = arrivals.first().map(|arrival| arrival.at) else {
         return Vec::new();
@@ -57,19 +57,16 @@ pub(super) fn plot(arrivals: &[Arrival]) -> Vec<String> {
         (_, true) => '~',
         _ => '─',
     };
-    let legend = match (refused.contains(&true), held.contains(&true)) {
-        (false, false) => String::new(),
-        _ => "   ! refused   ~ asked to be left alone".to_owned(),
-    };
-    vec![
+    let end = format!("{:.1} s", span.as_secs_f64());
+    let mut lines = vec![
         counts.iter().map(|count| bar(*count)).collect(),
         (0..columns).map(mark).collect(),
-        format!(
-            "0 s {:>width$}",
-            format!("{:.1} s", span.as_secs_f64()),
-            width = columns.saturating_sub(4)
-        ) + &legend,
-    ]
+        format!("0 s {end:>width$}", width = columns.saturating_sub(4)),
+    ];
+    if refused.contains(&true) || held.contains(&true) {
+        lines.push("! refused   ~ asked to be left alone".to_owned());
+    }
+    lines
 }
 
 #[cfg(test)]
