@@ -3,7 +3,7 @@
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # Where the Python environment and the Node modules are installed.
-installed=${CURTSY_SERVERS:-$here/../target/servers}
+installed=${TEST_SERVERS:-$here/../target/servers}
 # A script's temporary directory, and the process of its server.
 scratch='' server=''
 trap finish EXIT
