@@ -67,6 +67,11 @@ impl Bucket {
         };
     }
 
+    /// The token taken last was used only at `at`: what accrued before, beyond the common lateness, is lost.
+    pub(crate) fn postpone(&mut self, at: Timestamp) {
+        self.at = self.at.max(at.before(LATENESS));
+    }
+
     /// Empties the bucket; no token accrues before `until`.
     pub(crate) fn drain(&mut self, until: Timestamp) {
         *self = Self {
@@ -162,6 +167,15 @@ mod tests {
             .after(Duration::from_millis(20))
             .since(bucket.ready_at(50.0, 1.0));
         assert!(lead <= LATENESS, "{lead:?}");
+    }
+
+    #[test]
+    fn p10_a_departure_that_left_very_late_does_not_make_the_next_one_early() {
+        let mut bucket = Bucket::full(1.0, START);
+        bucket.take(1.0, 50.0, 1.0, START, START);
+        bucket.postpone(ms(300));
+        let gap = bucket.ready_at(50.0, 1.0).since(ms(300));
+        assert_eq!(gap, Duration::from_millis(20) - LATENESS);
     }
 
     #[test]

@@ -171,6 +171,9 @@ impl HostState {
         let is_later = self.last_departure.is_some_and(|last| last < at);
         if is_later {
             self.last_departure = Some(at);
+            if let Some(bucket) = &mut self.bucket {
+                bucket.postpone(at);
+            }
         }
         let is_postponed = self.flights.postpone(seq, at);
         is_later || is_postponed
