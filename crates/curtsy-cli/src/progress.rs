@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use curtsy::core::{Breaker, Suppression, Timestamp};
+use curtsy::core::{Breaker, Reason, Suppression, Timestamp};
 use curtsy::{Client, Outcome, Progress, ProgressView, ScopeView};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::task::JoinHandle;
@@ -226,6 +226,8 @@ fn describe(view: &ScopeView, now: Timestamp) -> String {
     };
     let rate = state
         .and_then(|state| curtsy::core::pace(&view.policy, state))
+        // A ceiling that nobody set and the server does not know is no news.
+        .filter(|(_, reason)| *reason == Reason::Quota || view.policy.rate.is_some())
         .map(|(rate, _)| format!(" · {rate:.1}/s"))
         .unwrap_or_default();
     let left = state
