@@ -78,6 +78,14 @@ pub(crate) struct GetArgs {
     /// File to write the body to [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
+    /// How it is asked.
+    #[command(flatten)]
+    pub(crate) asking: AskingArgs,
+}
+
+/// What the commands about one URL take.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AskingArgs {
     /// About pace.
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
@@ -89,6 +97,18 @@ pub(crate) struct GetArgs {
     pub(crate) store: StoreArgs,
 }
 
+impl AskingArgs {
+    /// The same as options of `fetch`, which settings are merged from.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            pace: self.pace.clone(),
+            connection: self.connection.clone(),
+            store: self.store.clone(),
+            ..Options::default()
+        }
+    }
+}
+
 /// `curtsy explain`.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
@@ -98,15 +118,9 @@ pub(crate) struct ExplainArgs {
     /// Print JSON instead
     #[arg(long)]
     pub(crate) json: bool,
-    /// About pace.
+    /// How it is asked.
     #[command(flatten)]
-    pub(crate) pace: PaceArgs,
-    /// About connections.
-    #[command(flatten)]
-    pub(crate) connection: ConnectionArgs,
-    /// About stored state.
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
+    pub(crate) asking: AskingArgs,
 }
 
 /// What `curtsy state` does.

@@ -5,7 +5,7 @@ use curtsy::core::{Bound, Reason};
 use curtsy::{Audit, Explanation, RobotsSay};
 use serde_json::{Value as Json, json};
 
-use crate::args::{ExplainArgs, GlobalArgs, Options};
+use crate::args::{ExplainArgs, GlobalArgs};
 use crate::failure::{Exit, Failure};
 use crate::notices::{clock, notices, short};
 use crate::output::{Results, say};
@@ -13,12 +13,7 @@ use crate::session;
 use crate::settings::{Flags, Settings};
 
 pub(crate) fn run(args: &ExplainArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
-    let options = Options {
-        pace: args.pace.clone(),
-        connection: args.connection.clone(),
-        store: args.store.clone(),
-        ..Options::default()
-    };
+    let options = args.asking.options();
     let settings = Settings::load(Flags {
         global,
         options: &options,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use curtsy::clock::Clock;
 use curtsy::{Audit, Body, Reply, Response};
 
-use crate::args::{GetArgs, GlobalArgs, Options};
+use crate::args::{GetArgs, GlobalArgs};
 use crate::failure::{Exit, Failure};
 use crate::notices::{clock, notices};
 use crate::output::{Results, say};
@@ -15,12 +15,7 @@ use crate::session;
 use crate::settings::{Flags, Settings};
 
 pub(crate) fn run(args: &GetArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
-    let options = Options {
-        pace: args.pace.clone(),
-        connection: args.connection.clone(),
-        store: args.store.clone(),
-        ..Options::default()
-    };
+    let options = args.asking.options();
     let settings = Settings::load(Flags {
         global,
         options: &options,
