@@ -80,10 +80,13 @@ impl Bucket {
         };
     }
 
-    /// Empties it of what it held or accrued before `then`.
-    pub(crate) fn drain_before(&mut self, then: Timestamp) {
+    /// Leaves of what it held or accrued before `then` no more than one departure takes.
+    pub(crate) fn restart(&mut self, then: Timestamp) {
         if self.at < then {
-            self.drain(then);
+            *self = Self {
+                tokens: 1.0,
+                at: then,
+            };
         }
     }
 

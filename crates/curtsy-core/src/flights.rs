@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::Timestamp;
 use crate::policy::PER_HOST_CEILING;
 
-/// When a departure is lost is known to so much: it keeps the stored state short.
-const PRECISION: Duration = Duration::from_millis(100);
+/// When a departure is lost is known to the second, which keeps the stored state short.
+const PRECISION: Duration = Duration::from_secs(1);
 
 /// Departures without an answer yet, oldest first.
 ///

@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Timestamp(u64);
 
+const MILLI: u64 = 1_000;
+
 impl Timestamp {
     /// The Unix epoch, before every instant that curtsy meets.
     pub const EPOCH: Self = Self(0);
@@ -59,6 +61,16 @@ impl Timestamp {
     pub fn before(self, duration: Duration) -> Self {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         Self(self.0.saturating_sub(micros))
+    }
+
+    /// The next whole millisecond, if it is none already.
+    pub(crate) const fn up_to_milli(self) -> Self {
+        Self(self.0.div_ceil(MILLI).saturating_mul(MILLI))
+    }
+
+    /// The last whole millisecond.
+    pub(crate) const fn down_to_milli(self) -> Self {
+        Self(self.0 / MILLI * MILLI)
     }
 
     /// The instant in RFC 3339, UTC, to the millisecond (rounded down), as the audit log writes it.
@@ -138,24 +150,44 @@ pub fn duration_from_secs(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
+/// `duration` in whole milliseconds, rounded up.
+pub(crate) fn whole_millis(duration: Duration) -> Duration {
+    let millis = duration.as_nanos().div_ceil(1_000_000);
+    u64::try_from(millis).map_or(Duration::MAX, Duration::from_millis)
+}
+
 /// `duration` in whole microseconds, rounded up so that no wait is cut short.
 pub(crate) fn whole_micros(duration: Duration) -> Duration {
     let micros = duration.as_nanos().div_ceil(1_000);
     u64::try_from(micros).map_or(Duration::MAX, Duration::from_micros)
 }
 
-/// A time as its distance from another, in microseconds: short where both are near each other.
+/// A time as its distance from another: short where both are near each other.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Offset(i64);
 
 impl Offset {
+    /// In microseconds.
     pub(crate) fn of(at: Timestamp, base: Timestamp) -> Self {
         Self(at.0.wrapping_sub(base.0).cast_signed())
     }
 
     pub(crate) fn from(self, base: Timestamp) -> Timestamp {
         Timestamp(base.0.wrapping_add_signed(self.0))
+    }
+
+    /// In milliseconds, for a time that has no fraction of one.
+    pub(crate) fn of_millis(at: Timestamp, base: Timestamp) -> Self {
+        Self((at.0 / MILLI).wrapping_sub(base.0 / MILLI).cast_signed())
+    }
+
+    pub(crate) fn millis_from(self, base: Timestamp) -> Timestamp {
+        Timestamp(
+            (base.0 / MILLI)
+                .wrapping_add_signed(self.0)
+                .saturating_mul(MILLI),
+        )
     }
 }
 
@@ -193,6 +225,9 @@ mod tests {
             (Timestamp::from_secs(7), Timestamp::from_secs(9)),
         ] {
             assert_eq!(Offset::of(at, base).from(base), at, "{at} from {base}");
+            let at = at.down_to_milli();
+            let millis = Offset::of_millis(at, base);
+            assert_eq!(millis.millis_from(base), at, "{at} from {base}");
         }
     }
 

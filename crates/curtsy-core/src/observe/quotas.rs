@@ -17,25 +17,36 @@ impl Observation<'_> {
         let Answer::Head { status, signal, .. } = *self.answer else {
             return;
         };
-        let counts_requests = |quota: &&crate::signal::Quota| quota.unit == Unit::Requests;
-        if !self.policy.steer || !signal.quotas.iter().any(|quota| counts_requests(&quota)) {
+        if !self.policy.steer {
             return;
         }
-        for told in signal
+        let told = signal
             .quotas
             .iter()
-            .filter(counts_requests)
-            .take(MAX_QUOTAS)
-        {
+            .filter(|quota| quota.unit == Unit::Requests)
+            .take(MAX_QUOTAS);
+        for quota in &mut self.state.quotas {
+            if !told
+                .clone()
+                .any(|told| short(told.name.as_str()) == quota.key)
+            {
+                quota.pass_over(self.attempt.departed);
+            }
+        }
+        let is_silent = told.clone().next().is_none();
+        for told in told {
             self.read(&Reading {
                 quota: told,
                 seq: self.attempt.seq,
-                departed: self.attempt.departed,
-                received: self.now,
+                departed: self.attempt.departed.down_to_milli(),
+                received: self.now.up_to_milli(),
                 uncounted: self.uncounted,
                 concurrent: u64::from(self.policy.per_host),
                 is_refusal: self.class == Class::Throttled,
             });
+        }
+        if is_silent {
+            return;
         }
         if self.class != Class::Throttled {
             self.steer();

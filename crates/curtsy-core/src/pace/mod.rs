@@ -225,7 +225,8 @@ fn paces_unstated(policy: &Policy, state: &HostState, crawl_delay: Option<Durati
 
 /// P8, K2, K3, R4: times in which only one request may be in flight, or none.
 fn add_solo(bounds: &mut Bounds, policy: &Policy, state: &HostState, now: Timestamp) {
-    let is_blind = |quota: &Quota| quota.needs_reading(now);
+    let then = now.max(bounds.latest().not_before);
+    let is_blind = |quota: &Quota| quota.needs_reading(then);
     if (!state.answered || policy.steer && state.quotas.iter().any(is_blind))
         && let Some(not_before) = state.flights.all_down_by(policy.timeout, now)
     {
@@ -311,7 +312,7 @@ fn depart(
         .for_each(|quota| quota.depart(in_flight, now));
     if let Some((rate, reason)) = pace(policy, state) {
         let capacity = capacity(policy, state);
-        let mut bucket = bucket(state, now).unwrap_or(Bucket::full(capacity, now));
+        let mut bucket = bucket(policy, state).unwrap_or(Bucket::full(capacity, now));
         let price = price(policy, state, (rate, reason), now);
         bucket.take(price, rate, capacity, ask.since, now);
         next.bucket = Some(bucket);

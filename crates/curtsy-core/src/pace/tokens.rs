@@ -14,9 +14,11 @@ pub(super) fn token_bound(
     (rate, reason): (f64, Reason),
     now: Timestamp,
 ) -> Option<Bound> {
-    let bucket = bucket(state, now)?;
+    let bucket = bucket(policy, state)?;
     // H8: never above what the operator allows, whatever a departure costs and even where the reset is sooner.
-    let fastest = bucket.ready_at(policy.clamp_rate(f64::INFINITY), 1.0);
+    let fastest = state
+        .bucket?
+        .ready_at(policy.clamp_rate(f64::INFINITY), 1.0);
     let price = price(policy, state, (rate, reason), now);
     let ready = bucket.ready_at(rate, price).max(fastest);
     let mut quotas = state.quotas.iter();
@@ -39,15 +41,12 @@ pub(super) fn token_bound(
     Some(Bound { not_before, reason })
 }
 
-/// The bucket; empty from the moment at which a used-up quota was full again (P3).
-pub(super) fn bucket(state: &HostState, now: Timestamp) -> Option<Bucket> {
+/// The bucket. Where a used-up quota holds, nothing accrues until its reset (P3); then one may depart.
+pub(super) fn bucket(policy: &Policy, state: &HostState) -> Option<Bucket> {
     let mut bucket = state.bucket?;
-    let refills = state
-        .quotas
-        .iter()
-        .filter_map(|quota| quota.refilled_at(now));
-    if let Some(refilled) = refills.max() {
-        bucket.drain_before(refilled);
+    let quotas = state.quotas.iter().filter(|_| policy.steer);
+    if let Some(refilled) = quotas.filter_map(Quota::exhausted).max() {
+        bucket.restart(refilled);
     }
     Some(bucket)
 }
@@ -64,18 +63,16 @@ pub(super) fn price(
     if reason != Reason::Quota || rate <= policy.clamp_rate(0.0) {
         return 1.0;
     }
-    let spread = |quota: &Quota| {
-        let left = quota.budget(now).filter(|_| !quota.rolling)? as f64;
-        Some(left / (left + 1.0))
-    };
     let sustained = state.quotas.iter().filter_map(Quota::sustained);
     let ceiling = policy.clamp_rate(sustained.fold(f64::INFINITY, f64::min));
-    state
-        .quotas
-        .iter()
-        .filter_map(spread)
-        .reduce(f64::max)
-        .map_or(1.0, |price| price.max(rate / ceiling).min(1.0))
+    let mut quotas = state.quotas.iter();
+    let left = quotas
+        .find(|quota| quota.steers && !quota.rolling)
+        .and_then(|quota| quota.budget(now));
+    left.map_or(1.0, |left| {
+        let left = left as f64;
+        (left / (left + 1.0)).max(rate / ceiling).min(1.0)
+    })
 }
 
 /// P3: the most tokens that there can be. A window that rolls gives back one by one, so that no burst fits in.

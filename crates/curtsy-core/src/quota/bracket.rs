@@ -28,8 +28,11 @@ impl Bracket {
     /// By a single reading: the server wrote it between departure and receipt.
     pub(super) fn of(reset: signal::Reset, departed: Timestamp, received: Timestamp) -> Self {
         Self {
-            low: departed.after(reset.after).before(reset.skew),
-            high: received.after(reset.after),
+            low: departed
+                .after(reset.after)
+                .before(reset.skew)
+                .down_to_milli(),
+            high: received.after(reset.after).up_to_milli(),
             roundings: match reset.whole_seconds {
                 false => Roundings::EXACT,
                 // Who rounds up says 1 in the last second of a window, never 0.

@@ -17,6 +17,7 @@ use std::time::Duration;
 use crate::Timestamp;
 use crate::signal;
 use crate::state::short;
+use crate::time::whole_millis;
 
 pub use bracket::Bracket;
 pub(crate) use reading::Reading;
@@ -49,8 +50,8 @@ pub struct Quota {
     pub steers: bool,
     /// Its reset has lain farther ahead than its window is long: that is no upper end of it.
     overlong: bool,
-    /// All of it came back when it last reset.
-    whole: bool,
+    /// Whether all of it came back when it last reset; `None` before that was seen.
+    whole: Option<bool>,
     /// A reading may have been of the next window already.
     doubtful: bool,
     /// So many times in a row it reset in less than half its window, which a fixed one never does twice.
@@ -74,14 +75,14 @@ impl Quota {
         let told = reading.quota;
         let mut quota = Self {
             key: short(told.name.as_str()).into_owned(),
-            limit: told.limit,
-            window: told.window,
+            limit: told.limit.map(sane),
+            window: told.window.map(whole_millis),
             remaining: None,
             reset: None,
             rolling: false,
             steers: false,
             overlong: is_overlong(told),
-            whole: false,
+            whole: None,
             doubtful: false,
             hasty: 0,
             unread: false,
@@ -98,11 +99,11 @@ impl Quota {
     /// Takes a reading.
     pub(crate) fn read(&mut self, reading: &Reading<'_>) {
         let told = reading.quota;
-        self.limit = told.limit.or(self.limit);
+        self.limit = told.limit.map(sane).or(self.limit);
         if reading.is_refusal && told.remaining == Some(0) && self.has_reset_by(reading.departed) {
             self.unlearn(told);
         }
-        self.window = told.window.or(self.window);
+        self.window = told.window.map(whole_millis).or(self.window);
         self.overlong |= is_overlong(told);
         match self.window_of(reading) {
             Window::Former if self.unread => return,
@@ -128,9 +129,18 @@ impl Quota {
         self.counted_at = self.counted_at.max(reading.counted_at());
     }
 
+    /// An answer to what left at `departed` does not speak of it. Where its reset had passed by then, it may
+    /// be gone for good; what is left is not known any more.
+    pub(crate) fn pass_over(&mut self, departed: Timestamp) {
+        if self.has_reset_by(departed) {
+            (self.remaining, self.uncounted, self.unread) = (None, 0, false);
+        }
+    }
+
     /// One departure is sent against it at `now`, while `in_flight` others are unanswered.
     pub(crate) fn depart(&mut self, in_flight: u64, now: Timestamp) {
-        if !self.rolling && !self.unread && self.has_reset_by(now) {
+        let is_known = self.remaining.is_some() && !self.rolling;
+        if is_known && !self.unread && self.has_reset_by(now) {
             self.unread = true;
             // Where it is not known to come back at once, one request looks what there is.
             self.remaining = self.limit.filter(|_| self.comes_back_whole()).or(Some(1));
@@ -194,15 +204,13 @@ impl Quota {
         !self.rolling && self.remaining.is_some() && !is_open && self.has_reset_by(now)
     }
 
-    /// When the hold that it made by being used up ended, where nothing has been read of it since.
-    pub(crate) fn refilled_at(&self, now: Timestamp) -> Option<Timestamp> {
-        self.exhausted().filter(|reset| *reset <= now)
-    }
-
     /// D6: a stored quota is bounded when it is read back.
     pub(crate) fn clamp(&mut self, now: Timestamp, farthest: Timestamp) {
+        let now = now.up_to_milli();
         self.counted_at = self.counted_at.min(now);
         self.opened = self.opened.min(now);
+        self.limit = self.limit.map(sane);
+        self.remaining = self.remaining.map(sane);
         if let Some(reset) = &mut self.reset {
             reset.clamp(farthest);
         }
@@ -221,18 +229,19 @@ impl Quota {
         (window > 0.0).then_some(limit / window)
     }
 
-    fn exhausted(&self) -> Option<Timestamp> {
+    /// When the hold ends that it makes by being used up.
+    pub(crate) fn exhausted(&self) -> Option<Timestamp> {
         self.resets_by()
             .filter(|_| self.remaining.is_some() && self.left() == 0)
     }
 
     /// H5: what is left, over the time to the reset. Within the last second the rate does not grow; but
-    /// where all comes back then, neither does it fall below what the window has borne, which would waste
-    /// the rest.
+    /// unless only some comes back then, neither does it fall below what the window has borne, which would
+    /// waste the rest.
     fn spread_until(&self, reset: Timestamp, now: Timestamp, before: Option<f64>) -> f64 {
         let (left, time) = (self.left() as f64, reset.since(now));
         let rate = left / time.max(SHORTEST).as_secs_f64();
-        let borne = before.filter(|_| self.whole).unwrap_or(0.0);
+        let borne = before.filter(|_| self.whole != Some(false)).unwrap_or(0.0);
         borne.max(rate).min(left / time.as_secs_f64())
     }
 
@@ -257,7 +266,7 @@ impl Quota {
 
     /// Whether a whole limit can be counted on at the reset.
     fn comes_back_whole(&self) -> bool {
-        self.whole && !self.doubtful
+        self.whole == Some(true) && !self.doubtful
     }
 
     /// Another reading of the window that is known. Whoever was answered with one is counted in the least.
@@ -272,7 +281,7 @@ impl Quota {
             known.narrow(&Bracket::of(told, reading.departed, reading.received).knowing(known));
             known.not_ended_by(reading.departed);
         }
-        let Some(told) = reading.quota.remaining else {
+        let Some(told) = reading.quota.remaining.map(sane) else {
             return;
         };
         self.uncounted = self.uncounted.saturating_sub(1);
@@ -290,7 +299,7 @@ impl Quota {
             self.reset.map_or(told, |known| told.knowing(&known))
         });
         if let Some(remaining) = told.remaining {
-            self.remaining = Some(remaining);
+            self.remaining = Some(sane(remaining));
             self.uncounted = reading.uncounted;
         }
         (self.unread, self.doubtful) = (false, false);
@@ -301,16 +310,17 @@ impl Quota {
     fn learn(&mut self, reading: &Reading<'_>) {
         let told = reading.quota;
         let has_refilled = self.has_refilled(reading);
-        self.whole = self.limit.zip(told.remaining).is_some_and(|(limit, now)| {
+        let is_whole = self.limit.zip(told.remaining).is_some_and(|(limit, now)| {
             now.saturating_add(reading.uncounted).saturating_add(1) >= limit
         });
+        self.whole = Some(is_whole);
         let lasted = reading.received.since(self.opened);
         self.hasty = match told.window {
             Some(window) if lasted < window / 2 => self.hasty.saturating_add(1),
             _ => 0,
         };
         self.rolling = self.hasty > 1;
-        if !self.whole || !has_refilled || self.rolling {
+        if !is_whole || !has_refilled || self.rolling {
             self.opened_after = None;
             return;
         }
@@ -321,7 +331,7 @@ impl Quota {
             let length = whole_seconds(reading.received.since(opened));
             self.window = Some(self.window.map_or(length, |known| known.min(length)));
         }
-        self.opened_after = Some(self.counted_at.before(reading.way()));
+        self.opened_after = Some(self.counted_at.before(reading.way()).down_to_milli());
     }
 
     /// A quota that should have been full again was not: what was learned of it was wrong.
@@ -333,6 +343,11 @@ impl Quota {
             self.window = None;
         }
     }
+}
+
+/// More than anybody can use is as good as this, and shorter when stored.
+fn sane(count: u64) -> u64 {
+    count.min(999_999_999)
 }
 
 /// Whether the reset lies farther ahead than the window is long, and not only by what a time of day may be off.

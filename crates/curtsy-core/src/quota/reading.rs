@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::Timestamp;
 use crate::signal;
 
-/// What an answer says of a quota, and which departure it answers.
+/// What an answer says of a quota, and which departure it answers. Times are to the millisecond, which
+/// keeps what is stored short; each is rounded to the side that is no faster.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading<'a> {
     pub(crate) quota: &'a signal::Quota,
@@ -25,6 +26,6 @@ impl Reading<'_> {
     }
 
     pub(super) fn counted_at(&self) -> Timestamp {
-        self.departed.after(self.way())
+        self.departed.after(self.way()).up_to_milli()
     }
 }

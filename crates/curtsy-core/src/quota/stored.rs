@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::bracket::Roundings;
 use super::{Bracket, Quota};
 use crate::Timestamp;
 use crate::time::Offset;
@@ -14,24 +15,38 @@ const OVERLONG: u16 = 4;
 const WHOLE: u16 = 8;
 const DOUBTFUL: u16 = 16;
 const STEERS: u16 = 32;
+const PARTIAL: u16 = 64;
 /// Above the flags stand the number of hasty resets and the roundings.
-const HASTY: u16 = 64;
-const ROUNDINGS: u16 = 256;
+const HASTY: u16 = 128;
+const ROUNDINGS: u16 = 512;
 
-/// A [`Quota`] as JSON has it.
+/// A [`Quota`] as JSON has it. All times are in milliseconds.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredQuota(
+    /// Its key.
     String,
-    /// Limit, window in microseconds, remaining.
-    (Option<u64>, Option<u64>, Option<u64>),
-    /// Uncounted, and how many departures before the last one it was read by.
-    (u64, u64),
+    /// Its limit.
+    Option<u64>,
+    /// Its window.
+    Option<u64>,
+    /// What is left of it.
+    Option<u64>,
+    /// How many departures are not counted in that.
+    u64,
+    /// How many departures before the last one it was read by.
+    u64,
     /// Flags, hasty resets and roundings.
     u16,
-    /// The bracket's low end, and its high end from there.
-    Option<(Offset, Offset)>,
-    /// Counted at, opened, opened after.
-    (Offset, Offset, Option<Offset>),
+    /// The low end of its reset's bracket.
+    Option<Offset>,
+    /// The high end, from the low one.
+    Offset,
+    /// When it was last counted.
+    Offset,
+    /// When it opened.
+    Offset,
+    /// When it had not opened yet, from when it had.
+    Option<Offset>,
 );
 
 impl StoredQuota {
@@ -40,7 +55,8 @@ impl StoredQuota {
             (quota.rolling, ROLLING),
             (quota.unread, UNREAD),
             (quota.overlong, OVERLONG),
-            (quota.whole, WHOLE),
+            (quota.whole == Some(true), WHOLE),
+            (quota.whole == Some(false), PARTIAL),
             (quota.doubtful, DOUBTFUL),
             (quota.steers, STEERS),
         ]
@@ -48,68 +64,71 @@ impl StoredQuota {
         .filter_map(|(is_set, flag)| is_set.then_some(flag))
         .sum();
         let roundings = quota.reset.map_or(0, |reset| reset.roundings.bits());
+        let window = |window: Duration| u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
+        let width = quota.reset.map_or(base, |reset| reset.high);
         Self(
             quota.key,
-            (
-                quota.limit,
-                quota
-                    .window
-                    .map(|window| u64::try_from(window.as_micros()).unwrap_or(u64::MAX)),
-                quota.remaining,
-            ),
-            (quota.uncounted, departures.wrapping_sub(quota.read_by)),
+            quota.limit,
+            quota.window.map(window),
+            quota.remaining,
+            quota.uncounted,
+            departures.wrapping_sub(quota.read_by),
             flags + u16::from(quota.hasty.min(3)) * HASTY + u16::from(roundings) * ROUNDINGS,
-            quota.reset.map(|reset| {
-                (
-                    Offset::of(reset.low, base),
-                    Offset::of(reset.high, reset.low),
-                )
-            }),
-            (
-                Offset::of(quota.counted_at, base),
-                Offset::of(quota.opened, base),
-                quota
-                    .opened_after
-                    .map(|after| Offset::of(after, quota.opened)),
-            ),
+            quota.reset.map(|reset| Offset::of_millis(reset.low, base)),
+            Offset::of_millis(width, quota.reset.map_or(base, |reset| reset.low)),
+            Offset::of_millis(quota.counted_at, base),
+            Offset::of_millis(quota.opened, base),
+            quota
+                .opened_after
+                .map(|after| Offset::of_millis(after, quota.opened)),
         )
     }
 
     pub(crate) fn restore(self, base: Timestamp, departures: u64) -> Quota {
         let Self(
             key,
-            (limit, window, remaining),
-            (uncounted, read_ago),
+            limit,
+            window,
+            remaining,
+            uncounted,
+            read_ago,
             flags,
-            reset,
-            (counted_at, opened, opened_after),
+            low,
+            width,
+            counted_at,
+            opened,
+            opened_after,
         ) = self;
-        let opened = opened.from(base);
+        let opened = opened.millis_from(base);
         Quota {
             key,
             limit,
-            window: window.map(Duration::from_micros),
+            window: window.map(Duration::from_millis),
             remaining,
-            reset: reset.map(|(low, width)| {
-                let low = low.from(base);
+            reset: low.map(|low| {
+                let low = low.millis_from(base);
                 Bracket {
                     low,
-                    high: width.from(low),
-                    roundings: super::bracket::Roundings::of_bits(flags / ROUNDINGS),
+                    high: width.millis_from(low),
+                    roundings: Roundings::of_bits(flags / ROUNDINGS),
                 }
             }),
             rolling: flags & ROLLING != 0,
             steers: flags & STEERS != 0,
             overlong: flags & OVERLONG != 0,
-            whole: flags & WHOLE != 0,
+            whole: match flags & (WHOLE | PARTIAL) {
+                WHOLE => Some(true),
+                PARTIAL => Some(false),
+                _ => None,
+            },
             doubtful: flags & DOUBTFUL != 0,
             hasty: (flags / HASTY % 4) as u8,
             unread: flags & UNREAD != 0,
             uncounted,
             read_by: departures.wrapping_sub(read_ago),
-            counted_at: counted_at.from(base),
+            counted_at: counted_at.millis_from(base),
             opened,
-            opened_after: opened_after.map(|after| after.from(opened)),
+            opened_after: opened_after.map(|after| after.millis_from(opened)),
         }
     }
 }

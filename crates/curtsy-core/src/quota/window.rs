@@ -1,6 +1,6 @@
 //! Which window a reading is of: answers overtake each other, and a reset is known only so exactly.
 
-use super::{Bracket, Quota, Reading};
+use super::{Bracket, Quota, Reading, sane};
 use crate::Timestamp;
 
 /// Which window a reading is of.
@@ -70,7 +70,7 @@ impl Quota {
     /// Whether more is left than before, and not only since answers overtook each other: then at most as
     /// many more as are in flight at once.
     pub(super) fn has_refilled(&self, reading: &Reading<'_>) -> bool {
-        let (Some(now), Some(before)) = (reading.quota.remaining, self.remaining) else {
+        let (Some(now), Some(before)) = (reading.quota.remaining.map(sane), self.remaining) else {
             return false;
         };
         let overtaken = reading.concurrent + self.read_by.saturating_sub(reading.seq);
@@ -81,12 +81,8 @@ impl Quota {
     /// ended between the two.
     fn has_moved_on(&self, reading: &Reading<'_>) -> bool {
         let is_same = self.remaining.is_some_and(|before| before > 0)
-            && reading.quota.remaining == self.remaining;
-        is_same
-            && reading.departed >= self.counted_at
-            && self
-                .reset
-                .is_some_and(|known| reading.received >= known.earliest())
+            && reading.quota.remaining.map(sane) == self.remaining;
+        is_same && reading.departed >= self.counted_at && self.can_have_reset_by(reading.received)
     }
 
     /// Whether less is left than all that departed can have used up, and it left before this window was

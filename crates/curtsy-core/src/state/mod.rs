@@ -16,7 +16,7 @@ use crate::policy::{LONGEST_DURATION, Policy};
 use crate::quota::Quota;
 use crate::signal::LONGEST_WAIT;
 use crate::suppression::Suppression;
-use crate::time::whole_micros;
+use crate::time::whole_millis;
 use crate::{Draw, Origin, Timestamp};
 
 /// The format that this version writes, and the newest that it reads.
@@ -25,9 +25,9 @@ pub const FORMAT: u32 = 1;
 /// Quotas of one scope that are told apart; more are not seen in practice.
 pub(crate) const MAX_QUOTAS: usize = 4;
 /// Origins of one scope whose Crawl-delay is remembered, the largest delays first.
-const MAX_CRAWL_DELAYS: usize = 4;
+const MAX_CRAWL_DELAYS: usize = 3;
 /// Names from a server's headers are cut to so many bytes.
-const MAX_NAME: usize = 32;
+const MAX_NAME: usize = 24;
 
 /// The state of one scope. It changes only by [`decide`](crate::decide), [`observe`](crate::observe)
 /// and the few methods here; under 1 KiB when written as JSON.
@@ -127,7 +127,7 @@ impl HostState {
             .for_each(|quota| quota.clamp(now, farthest));
         self.crawl_delays.truncate(MAX_CRAWL_DELAYS);
         for known in &mut self.crawl_delays {
-            known.delay = whole_micros(known.delay.min(LONGEST_DURATION));
+            known.delay = known.delay.min(LONGEST_DURATION);
         }
         let mut drained = now.max(self.backoff.until);
         if let Some(hold) = &mut self.hold {
@@ -156,7 +156,7 @@ impl HostState {
         if let Some(delay) = delay {
             self.crawl_delays.push(CrawlDelay {
                 origin,
-                delay: whole_micros(delay),
+                delay: whole_millis(delay),
             });
         }
         self.crawl_delays

@@ -37,12 +37,12 @@ pub(super) struct Stored {
     rate: Option<f64>,
     #[serde(rename = "q", default, skip_serializing_if = "Vec::is_empty")]
     quotas: Vec<StoredQuota>,
-    /// Since, told, until, source.
+    /// Since; told, from there; until, from there; source.
     #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
     hold: Option<(Offset, Offset, Offset, String)>,
-    /// Delay, multiplied at, until, over the trip delay so often.
+    /// Delay; multiplied at; until, from there; over the trip delay so often.
     #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
-    backoff: Option<(u64, Offset, Offset, u32)>,
+    backoff: Option<(u64, Offset, Option<Offset>, u32)>,
     #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
     breaker: Option<StoredBreaker>,
     #[serde(rename = "c", default, skip_serializing_if = "is_default")]
@@ -51,7 +51,7 @@ pub(super) struct Stored {
     suppression: Option<StoredSuppression>,
     #[serde(rename = "l", default, skip_serializing_if = "is_default")]
     latencies: Latencies,
-    /// Fingerprint of the origin, delay.
+    /// Fingerprint of the origin, delay in milliseconds.
     #[serde(rename = "x", default, skip_serializing_if = "Vec::is_empty")]
     crawl_delays: Vec<(u32, u64)>,
 }
@@ -98,15 +98,16 @@ impl From<HostState> for Stored {
                 .map(|quota| StoredQuota::of(quota, base, state.departures))
                 .collect(),
             hold: state.hold.map(|hold| {
-                let [since, told, until] = [hold.since, hold.told, hold.until].map(offset);
-                (since, told, until, hold.source)
+                let told = Offset::of(hold.told, hold.since);
+                let until = Offset::of(hold.until, hold.told);
+                (offset(hold.since), told, until, hold.source)
             }),
             backoff: (backoff != Backoff::default()).then(|| {
-                let [multiplied_at, until] = [backoff.multiplied_at, backoff.until].map(offset);
+                let until = Some(backoff.until).filter(|until| *until > Timestamp::EPOCH);
                 (
                     micros(backoff.delay),
-                    multiplied_at,
-                    until,
+                    offset(backoff.multiplied_at),
+                    until.map(|until| Offset::of(until, backoff.multiplied_at)),
                     backoff.over_trip,
                 )
             }),
@@ -132,7 +133,7 @@ impl From<HostState> for Stored {
             crawl_delays: state
                 .crawl_delays
                 .iter()
-                .map(|known| (known.origin, micros(known.delay)))
+                .map(|known| (known.origin, micros(known.delay) / 1_000))
                 .collect(),
         }
     }
@@ -159,19 +160,26 @@ impl From<Stored> for HostState {
                 .into_iter()
                 .map(|quota| quota.restore(base, stored.departures))
                 .collect(),
-            hold: stored.hold.map(|(since, told, until, source)| Hold {
-                since: at(since),
-                told: at(told),
-                until: at(until),
-                source,
+            hold: stored.hold.map(|(since, told, until, source)| {
+                let since = at(since);
+                let told = told.from(since);
+                Hold {
+                    since,
+                    told,
+                    until: until.from(told),
+                    source,
+                }
             }),
             backoff: stored.backoff.map_or_else(
                 Backoff::default,
-                |(delay, multiplied_at, until, over_trip)| Backoff {
-                    delay: Duration::from_micros(delay),
-                    multiplied_at: at(multiplied_at),
-                    until: at(until),
-                    over_trip,
+                |(delay, multiplied_at, until, over_trip)| {
+                    let multiplied_at = at(multiplied_at);
+                    Backoff {
+                        delay: Duration::from_micros(delay),
+                        multiplied_at,
+                        until: until.map_or(Timestamp::EPOCH, |until| until.from(multiplied_at)),
+                        over_trip,
+                    }
                 },
             ),
             breaker: match stored.breaker {
@@ -201,7 +209,7 @@ impl From<Stored> for HostState {
                 .into_iter()
                 .map(|(origin, delay)| CrawlDelay {
                     origin,
-                    delay: Duration::from_micros(delay),
+                    delay: Duration::from_millis(delay),
                 })
                 .collect(),
         }
