@@ -10,7 +10,7 @@ pub mod server;
 pub mod wording;
 
 pub use meter::Meter;
-pub use run::{Client, Run};
+pub use run::{Client, Run, START};
 pub use server::{Outage, Server};
 pub use wording::{Fields, ResetAs, RetryAfter, Rounding, Wording};
 

@@ -92,6 +92,16 @@ impl Client {
         self
     }
 
+    /// The same with some values of its policy changed.
+    pub fn but(self, change: impl FnOnce(&mut PolicyValues)) -> Self {
+        let mut values = self.policy.values();
+        change(&mut values);
+        Self {
+            policy: values.build().unwrap(),
+            ..self
+        }
+    }
+
     /// Sends `requests` until all are done, or `most` has passed.
     pub fn run(&self, server: Server, requests: u64, most: Duration) -> Run {
         World::new(self, server, requests).run(most)
@@ -326,11 +336,4 @@ fn seconds(at: Micros) -> f64 {
 
 fn stamp(micros: Micros) -> Timestamp {
     Timestamp::from_micros(micros)
-}
-
-impl Run {
-    /// Time over the time of a client that knows all.
-    pub fn ratio(&self, optimum: Duration) -> f64 {
-        self.took.as_secs_f64() / optimum.as_secs_f64()
-    }
 }
