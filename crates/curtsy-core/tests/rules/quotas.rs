@@ -132,9 +132,11 @@ fn h5_tokens_are_cut_to_what_is_left() {
 #[test]
 fn h5_the_floor_makes_no_wait_longer_than_the_time_to_the_reset() {
     let mut scene = Scene::compliant().but(|p| (p.min_rate, p.burst) = (0.01, 1));
-    scene.fetch(200, &fields(&quota(50, 5, 1, "3.0")));
-    scene.depart();
-    assert!(scene.wait() <= secs(4), "{:?}", scene.bound());
+    scene.fetch(200, &fields(&quota(50, 60, 1, "60.0")));
+    // By its rate the last one would come after half a minute, by the floor after a minute and a half.
+    scene.pass(secs(58));
+    scene.fetch(200, &fields(&quota(50, 60, 0, "2.0")));
+    assert!(scene.wait() <= ms(2_010), "{:?}", scene.bound());
 }
 
 #[test]
