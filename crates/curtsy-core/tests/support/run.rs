@@ -297,6 +297,10 @@ impl<'a> World<'a> {
         }
     }
 
+    #[expect(
+        clippy::print_stdout,
+        reason = "a trace is asked for by who looks for a fault"
+    )]
     fn tell(&self, what: impl FnOnce() -> String) {
         if self.client.traced {
             println!("{:9.4} {}", seconds(self.now), what());
