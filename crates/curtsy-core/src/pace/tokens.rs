@@ -15,12 +15,12 @@ pub(super) fn token_bound(
     now: Timestamp,
 ) -> Option<Bound> {
     let bucket = bucket(policy, state)?;
-    // H8: never above what the operator allows, whatever a departure costs and even where the reset is sooner.
+    // H8: never above what the operator allows, even where the reset is sooner.
     let fastest = state
         .bucket?
         .ready_at(policy.clamp_rate(f64::INFINITY), 1.0);
     let price = price(policy, state, (rate, reason), now);
-    let ready = bucket.ready_at(rate, price).max(fastest);
+    let ready = bucket.ready_at(rate, price);
     let mut quotas = state.quotas.iter();
     let steering = quotas.find(|quota| quota.steers && !quota.rolling);
     let not_before = match (reason, steering.and_then(Quota::resets_by)) {

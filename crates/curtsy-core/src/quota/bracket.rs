@@ -72,11 +72,6 @@ impl Bracket {
         self.low > known.after(tolerance(told) + since / 8)
     }
 
-    /// Whether this reading tells of an earlier reset than `known`.
-    pub(super) fn is_before(&self, known: &Self, told: signal::Reset) -> bool {
-        self.high.after(tolerance(told)) < known.low
-    }
-
     /// The same reading by a server whose ways are known from `known`.
     pub(super) fn knowing(self, known: &Self) -> Self {
         Self {

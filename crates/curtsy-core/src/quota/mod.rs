@@ -28,7 +28,7 @@ use window::Window;
 const SHORTEST: Duration = Duration::from_secs(1);
 /// No window is shorter.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(1);
-/// A window that was seen to last so little more than whole seconds lasts whole seconds.
+/// The end of a window is seen so sharply where requests are frequent.
 const FUZZ: Duration = Duration::from_millis(250);
 
 /// One quota of a scope.
@@ -48,6 +48,8 @@ pub struct Quota {
     pub rolling: bool,
     /// H5: its rate is the scope's.
     pub steers: bool,
+    /// Its window, as seen, lasts no whole seconds.
+    odd: bool,
     /// Its reset has lain farther ahead than its window is long: that is no upper end of it.
     overlong: bool,
     /// Whether all of it came back when it last reset; `None` before that was seen.
@@ -81,6 +83,7 @@ impl Quota {
             reset: None,
             rolling: false,
             steers: false,
+            odd: false,
             overlong: is_overlong(told),
             whole: None,
             doubtful: false,
@@ -328,7 +331,8 @@ impl Quota {
             known.ended_by(reading.received);
         }
         if let (None, Some(opened)) = (told.window, self.opened_after) {
-            let length = whole_seconds(reading.received.since(opened));
+            let seen = reading.received.since(opened);
+            let length = if self.odd { seen } else { whole_seconds(seen) };
             self.window = Some(self.window.map_or(length, |known| known.min(length)));
         }
         self.opened_after = Some(self.counted_at.before(reading.way()).down_to_milli());
@@ -339,8 +343,8 @@ impl Quota {
         if let Some(known) = &mut self.reset {
             known.unlearn();
         }
-        if told.window.is_none() {
-            self.window = None;
+        if told.window.is_none() && self.window.take().is_some() {
+            self.odd = true;
         }
     }
 }
@@ -358,6 +362,7 @@ fn is_overlong(told: &signal::Quota) -> bool {
     })
 }
 
+/// What was seen to last a little more than whole seconds lasts whole seconds, as nearly all windows do.
 fn whole_seconds(seen: Duration) -> Duration {
     let whole = Duration::from_secs(seen.as_secs());
     if !whole.is_zero() && seen - whole < FUZZ {

@@ -16,9 +16,10 @@ const WHOLE: u16 = 8;
 const DOUBTFUL: u16 = 16;
 const STEERS: u16 = 32;
 const PARTIAL: u16 = 64;
+const ODD: u16 = 128;
 /// Above the flags stand the number of hasty resets and the roundings.
-const HASTY: u16 = 128;
-const ROUNDINGS: u16 = 512;
+const HASTY: u16 = 256;
+const ROUNDINGS: u16 = 1_024;
 
 /// A [`Quota`] as JSON has it. All times are in milliseconds.
 #[derive(Serialize, Deserialize)]
@@ -55,6 +56,7 @@ impl StoredQuota {
             (quota.rolling, ROLLING),
             (quota.unread, UNREAD),
             (quota.overlong, OVERLONG),
+            (quota.odd, ODD),
             (quota.whole == Some(true), WHOLE),
             (quota.whole == Some(false), PARTIAL),
             (quota.doubtful, DOUBTFUL),
@@ -115,6 +117,7 @@ impl StoredQuota {
             }),
             rolling: flags & ROLLING != 0,
             steers: flags & STEERS != 0,
+            odd: flags & ODD != 0,
             overlong: flags & OVERLONG != 0,
             whole: match flags & (WHOLE | PARTIAL) {
                 WHOLE => Some(true),

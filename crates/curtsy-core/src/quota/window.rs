@@ -44,9 +44,7 @@ impl Quota {
         };
         let bracket = Bracket::of(told, reading.departed, reading.received);
         let since = reading.received.since(self.opened);
-        if bracket.is_before(&known, told) {
-            overtaken_or_next
-        } else if !bracket.is_after(&known, told, since) {
+        if !bracket.is_after(&known, told, since) {
             if self.unread {
                 Window::Former
             } else {
