@@ -153,6 +153,18 @@ fn no_published_quota_is_overrun_whatever_its_size_its_wording_and_the_way_to_th
 }
 
 #[test]
+fn a_window_that_lasts_no_whole_seconds_is_hardly_overrun_before_that_is_learned() {
+    for window in [5_040 * MS, 2_500 * MS, 700 * MS] {
+        for reset in RESETS {
+            let server = server(Meter::fixed(50, window), Fields::Trio, reset);
+            let run = saturate(&Client::fast(), server, 20);
+            let refused = run.server.refused();
+            assert!(refused <= 2, "{refused}: {window} us, {reset:?}");
+        }
+    }
+}
+
+#[test]
 fn small_quotas_are_used_to_the_last_request() {
     for (limit, window) in [(3, 5), (3, 60), (10, 10), (20, 5)] {
         for reset in RESETS {
@@ -191,6 +203,23 @@ fn a_published_rolling_window_is_used_nearly_whole_and_never_overrun() {
                 assert_eq!(run.server.refused(), 0, "{kind}, {what}, {reset:?}");
                 assert!(used >= least, "{used:.3} of a {kind}, {what}, {reset:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_published_sliding_counter_is_not_overrun() {
+    for (limit, window) in [(10, 1), (100, 1), (50, 5)] {
+        for reset in ROUNDINGS.into_iter().chain([ResetAs::Fraction]) {
+            let server = server(
+                Meter::counter(limit, window * SECOND),
+                Fields::Draft6,
+                reset,
+            );
+            let run = saturate(&Client::fast(), server, 20);
+            let what = format!("{limit} in {window} s, {reset:?}");
+            assert_eq!(run.server.refused(), 0, "{what}");
+            assert!(use_since_third(&run) >= 0.5, "{what}");
         }
     }
 }

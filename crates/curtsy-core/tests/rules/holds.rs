@@ -101,6 +101,19 @@ fn h1_a_wait_that_is_only_advice_on_a_success_is_no_hold() {
 }
 
 #[test]
+fn h1_a_wait_that_a_success_states_with_nothing_left_is_obeyed_in_full() {
+    for (mut scene, expected) in [
+        (Scene::compliant(), ms(5_500)),
+        (Scene::http_client(), secs(5)),
+    ] {
+        let mut said = quota(50, 5, 0, "5").to_vec();
+        said.push(("retry-after".to_owned(), "5".to_owned()));
+        scene.fetch(200, &fields(&said));
+        assert_eq!(held_for(&scene), expected, "{:?}", scene.policy.preset);
+    }
+}
+
+#[test]
 fn h2_seconds_and_dates_hold_alike_and_the_servers_clock_cancels_out() {
     // By the server's clock it is ten minutes to eight; by ours it is what the scene says.
     let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
@@ -235,6 +248,7 @@ fn h10_http_client_cuts_the_hold_to_its_patience_and_never_defers() {
     scene.fetch(429, &[("retry-after", "3600")]);
     assert_eq!(held_for(&scene), secs(300));
     assert!(matches!(scene.decide(), Decision::Wait(_)));
+    scene.draw = Draw::GREATEST;
     for _ in 0..12 {
         scene.fetch(503, &[]);
         assert!(matches!(scene.decide(), Decision::Wait(_)));

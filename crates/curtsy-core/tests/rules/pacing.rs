@@ -58,6 +58,17 @@ fn p1_what_left_later_than_permitted_counts_from_when_it_left() {
 }
 
 #[test]
+fn p1_nor_does_one_that_left_late_make_the_next_one_early() {
+    let mut scene = Scene::compliant().but(|p| (p.rate, p.burst) = (Some(10.0), 1));
+    scene.fetch(200, &[]);
+    let late = scene.depart();
+    let left = scene.now.after(ms(400));
+    scene.state.note_departed(late, left);
+    scene.now = left;
+    assert!(scene.wait() >= ms(95), "{:?}", scene.bound());
+}
+
+#[test]
 fn p2_the_latest_of_the_four_times_binds_and_the_decision_names_it() {
     type Staged = fn() -> Scene;
     let cases: [(&str, Reason, Staged); 7] = [

@@ -121,6 +121,91 @@ fn h5_what_departed_since_and_what_is_unanswered_from_before_is_not_counted_yet(
 }
 
 #[test]
+fn h5_what_was_answered_without_a_reading_is_counted_in_the_next_one() {
+    let mut scene = fast().but(|p| p.burst = 5);
+    scene.fetch(200, &fields(&quota(20, 10, 19, "10.0")));
+    scene.fetch(200, &[]);
+    scene.fetch(304, &[]);
+    assert_eq!(scene.state.quotas()[0].left(), 17);
+    // The server counted one of the two, and the one that brings this.
+    scene.fetch(200, &fields(&quota(20, 10, 17, "10.0")));
+    assert_eq!(scene.state.quotas()[0].left(), 17);
+}
+
+/// A scene with a quota that has been seen to come back whole: `limit` in `window` seconds, opened now.
+fn refilled(limit: u64, window: u64) -> Scene {
+    let mut scene = fast().but(|p| (p.burst, p.per_host) = (5, 8));
+    scene.fetch(200, &fields(&quota(limit, window, 1, "1")));
+    scene.pass(secs(1));
+    let reset = window.to_string();
+    scene.fetch(200, &fields(&quota(limit, window, limit - 1, &reset)));
+    scene
+}
+
+#[test]
+fn h5_an_answer_that_was_overtaken_tells_of_the_window_before() {
+    let mut scene = fast().but(|p| p.burst = 5);
+    scene.fetch(200, &fields(&quota(50, 1, 20, "1")));
+    let old = scene.depart();
+    let old_departed = scene.now;
+    scene.pass(ms(400));
+    let new = scene.depart();
+    let new_departed = scene.now;
+    scene.pass(ms(300));
+    scene.answer(new, new_departed, 200, &fields(&quota(50, 1, 49, "1")));
+    assert_eq!(
+        scene.state.quotas()[0].left(),
+        48,
+        "the other may be counted yet"
+    );
+    scene.answer(old, old_departed, 200, &fields(&quota(50, 1, 19, "1")));
+    assert_eq!(scene.state.quotas()[0].left(), 49, "but was counted before");
+}
+
+#[test]
+fn h5_as_much_left_as_before_after_one_more_is_a_window_of_its_own() {
+    let mut scene = fast().but(|p| p.burst = 2);
+    scene.fetch(200, &fields(&quota(2, 1, 1, "1")));
+    scene.pass(ms(500));
+    scene.fetch(200, &fields(&quota(2, 1, 1, "1")));
+    assert_eq!(resets_by(&scene), scene.now.after(secs(1)));
+}
+
+#[test]
+fn h5_where_a_reading_may_have_been_of_the_next_window_one_request_looks_first() {
+    for (told, looks) in [(5, false), (8, true)] {
+        let mut scene = refilled(10, 1);
+        let (one, other) = (scene.depart(), scene.depart());
+        let departed = scene.now;
+        scene.pass(ms(600));
+        scene.answer(one, departed, 200, &fields(&quota(10, 1, 6, "1")));
+        scene.answer(other, departed, 200, &fields(&quota(10, 1, told, "1")));
+        scene.pass(secs(1));
+        scene.depart_now();
+        let reason = scene.bound().reason;
+        assert_eq!(
+            reason == Reason::FirstAnswer,
+            looks,
+            "{told} left: {reason:?}"
+        );
+    }
+}
+
+#[test]
+fn h5_a_window_that_nothing_is_read_of_yet_gives_its_limit_less_what_may_be_counted_in_it() {
+    let mut scene = refilled(10, 1);
+    let (old, _) = (scene.depart(), scene.depart());
+    let departed = scene.now;
+    scene.now = resets_by(&scene);
+    scene.depart_now();
+    // One of the ten has departed, and the server may count the two in flight now.
+    assert_eq!(scene.state.quotas()[0].left(), 7);
+    scene.pass(LATENCY);
+    scene.answer(old, departed, 200, &fields(&quota(10, 1, 1, "1")));
+    assert_eq!(scene.state.quotas()[0].left(), 7);
+}
+
+#[test]
 fn h5_tokens_are_cut_to_what_is_left() {
     let mut scene = Scene::compliant();
     scene.fetch(200, &fields(&quota(50, 60, 2, "60")));
@@ -156,6 +241,22 @@ fn h5_of_several_quotas_the_one_with_the_lowest_rate_steers() {
     assert!(
         matches!(&observed.changes[0], Change::RateAdjusted { trigger, .. } if trigger == "hour")
     );
+}
+
+#[test]
+fn h5_a_quota_that_is_used_up_is_no_reason_for_another_to_take_the_pace_up() {
+    let told = |second: u64, minute: u64| {
+        let policy = r#""second";q=10;w=1, "minute";q=6000;w=60"#.to_owned();
+        let state = format!(r#""second";r={second};t=1, "minute";r={minute};t=60"#);
+        [("ratelimit-policy", policy), ("ratelimit", state)]
+            .map(|(name, value)| (name.to_owned(), value))
+    };
+    let mut scene = fast();
+    scene.fetch(200, &fields(&told(5, 5_990)));
+    let before = rate(&scene);
+    scene.fetch(200, &fields(&told(0, 5_989)));
+    assert_eq!(rate(&scene), before);
+    assert_eq!(scene.bound().reason, Reason::QuotaExhausted);
 }
 
 #[test]
@@ -254,6 +355,65 @@ fn h5a_how_a_server_rounds_is_learned_from_when_its_quota_refilled() {
 }
 
 #[test]
+fn h5a_a_refusal_after_the_reset_unlearns_how_the_server_rounds() {
+    let mut scene = fast().but(|p| p.rate = Some(1_000.0));
+    let said = |remaining: &'static str, reset: &'static str| {
+        [
+            ("x-ratelimit-limit", "1000"),
+            ("x-ratelimit-remaining", remaining),
+            ("x-ratelimit-reset", reset),
+        ]
+    };
+    scene.fetch(200, &said("500", "2"));
+    scene.pass(ms(1_200));
+    scene.fetch(200, &said("999", "2"));
+    let ends = scene.now.after(secs(2));
+    assert_eq!(resets_by(&scene), ends, "it rounds up");
+    scene.pass(secs(2));
+    scene.fetch(429, &said("0", "1"));
+    let later = ends.after(secs(1));
+    assert_eq!(resets_by(&scene), later, "or down after all");
+}
+
+#[test]
+fn h5a_a_time_of_day_that_has_changed_is_another_window() {
+    let mut scene = fast().but(|p| p.rate = Some(1_000.0));
+    for (at, remaining, reset, date) in [
+        (0, "5", "1700000001", "Tue, 14 Nov 2023 22:13:20 GMT"),
+        (1_200, "4", "1700000003", "Tue, 14 Nov 2023 22:13:21 GMT"),
+    ] {
+        scene.now = START.after(ms(at));
+        scene.fetch(
+            200,
+            &[
+                ("x-ratelimit-remaining", remaining),
+                ("x-ratelimit-reset", reset),
+                ("date", date),
+            ],
+        );
+    }
+    assert!(
+        resets_by(&scene) >= START.after(secs(3)),
+        "{}",
+        resets_by(&scene)
+    );
+}
+
+#[test]
+fn h5a_clocks_that_drift_apart_make_no_window_roll() {
+    let mut scene = fast().but(|p| p.rate = Some(1_000.0));
+    for hundreds in 0..36_u64 {
+        scene.now = START.after(secs(100 * hundreds));
+        // The server's clock is slow by one in two thousand.
+        let reset = 3_600.0 - 100.0 * hundreds as f64 * 0.999_5;
+        let said = quota(1_000, 3_600, 999 - hundreds, &format!("{reset:.3}"));
+        scene.fetch(200, &fields(&said));
+        let known = &scene.state.quotas()[0];
+        assert!(!known.rolling, "after {} s", 100 * hundreds);
+    }
+}
+
+#[test]
 fn h5a_a_window_that_is_running_ends_within_its_length() {
     let mut scene = fast();
     scene.fetch(200, &fields(&quota(50, 5, 49, "5")));
@@ -272,6 +432,22 @@ fn h5a_zero_in_whole_seconds_means_under_one() {
     scene.fetch(200, &fields(&quota(50, 5, 0, "0")));
     assert_eq!(scene.bound().reason, Reason::QuotaExhausted);
     assert_eq!(scene.wait(), secs(1));
+}
+
+#[test]
+fn h5a_who_says_zero_does_not_round_up() {
+    let mut scene = fast();
+    let said = |remaining: &'static str, reset: &'static str| {
+        [
+            ("ratelimit-remaining", remaining),
+            ("ratelimit-reset", reset),
+        ]
+    };
+    scene.fetch(200, &said("40", "1"));
+    let wide = scene.state.quotas()[0].reset.unwrap();
+    scene.fetch(200, &said("39", "0"));
+    let narrow = scene.state.quotas()[0].reset.unwrap();
+    assert!(narrow.earliest() >= wide.earliest().after(ms(500)));
 }
 
 #[test]
@@ -309,6 +485,40 @@ fn h6_nothing_left_holds_until_the_upper_end_of_the_bracket_and_no_longer() {
 }
 
 #[test]
+fn h6_the_bound_is_told_with_the_answers_that_it_waits_for() {
+    let mut scene = fast();
+    scene.fetch(200, &fields(&quota(50, 1, 1, "1")));
+    scene.depart();
+    let told = scene.bound();
+    assert_eq!(
+        told.reason,
+        Reason::FirstAnswer,
+        "whether it comes back whole is not known"
+    );
+    scene.now = resets_by(&scene);
+    assert_eq!(scene.bound(), told);
+}
+
+#[test]
+fn h6_a_quota_in_another_unit_holds_when_it_is_used_up_and_in_http_client_only_on_a_refusal() {
+    let said = [
+        ("x-ratelimit-limit-tokens", "1000"),
+        ("x-ratelimit-remaining-tokens", "0"),
+        ("x-ratelimit-reset-tokens", "20s"),
+    ];
+    for (mut scene, status, holds) in [
+        (Scene::compliant(), 200, true),
+        (Scene::compliant(), 429, true),
+        (Scene::http_client(), 200, false),
+        (Scene::http_client(), 429, true),
+    ] {
+        scene.fetch(status, &said);
+        let held = scene.state.hold(scene.now).is_some();
+        assert_eq!(held, holds, "{status} in {:?}", scene.policy.preset);
+    }
+}
+
+#[test]
 fn h6_where_the_reset_is_missing_the_floor_is_the_rate() {
     let mut scene = Scene::compliant().but(|p| p.burst = 1);
     scene.fetch(200, &[("ratelimit-remaining", "0")]);
@@ -324,6 +534,40 @@ fn h6_what_is_used_up_by_what_departed_holds_as_well() {
     scene.depart();
     assert_eq!(scene.bound().reason, Reason::QuotaExhausted);
     assert!(scene.bound().not_before >= START.after(secs(60)));
+}
+
+#[test]
+fn h6_no_token_accrues_while_nothing_is_left() {
+    let mut scene = Scene::compliant().but(|p| p.max_rate = Some(100.0));
+    // It has been seen to come back whole.
+    scene.fetch(200, &fields(&quota(50, 5, 1, "1.0")));
+    scene.pass(secs(1));
+    scene.fetch(200, &fields(&quota(50, 5, 49, "5.0")));
+    scene.pass(secs(2));
+    scene.fetch(200, &fields(&quota(50, 5, 0, "3.0")));
+    let first = scene.gap();
+    assert!(first >= ms(2_990), "{first:?}");
+    assert!(scene.wait() >= ms(90), "{:?}", scene.bound());
+}
+
+#[test]
+fn h7_a_quota_that_is_published_no_more_is_waited_for_no_more() {
+    let mut scene = fast();
+    scene.fetch(200, &fields(&quota(3, 5, 2, "5.0")));
+    scene.pass(secs(60));
+    scene.fetch(200, &[]);
+    let first = scene.depart();
+    let departed = scene.now;
+    scene.depart();
+    scene.depart();
+    assert_eq!(
+        scene.state.in_flight(),
+        3,
+        "none waits for the answer to another"
+    );
+    scene.pass(LATENCY);
+    scene.answer(first, departed, 200, &fields(&quota(3, 5, 0, "5.0")));
+    assert_eq!(scene.bound().reason, Reason::QuotaExhausted, "it is back");
 }
 
 #[test]
@@ -378,6 +622,13 @@ fn h8_a_quota_never_raises_the_rate_above_the_ceiling_and_an_operators_cap_lower
             "{max_rate:?}, cap {cap:?}: {shortest:?}"
         );
     }
+}
+
+#[test]
+fn h8_the_ceiling_binds_also_where_the_reset_is_sooner() {
+    let mut scene = Scene::compliant().but(|p| (p.tos_cap, p.burst) = (Some(1.0), 1));
+    scene.fetch(200, &fields(&quota(50, 5, 3, "0.3")));
+    assert_eq!(scene.wait(), secs(1) - LATENCY);
 }
 
 #[test]

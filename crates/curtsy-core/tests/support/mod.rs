@@ -2,7 +2,7 @@
 //! [`curtsy_core::observe`] as a real one does, against servers whose limits are known exactly. Nothing
 //! sleeps: a minute of traffic takes milliseconds.
 
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 pub mod meter;
 pub mod run;
