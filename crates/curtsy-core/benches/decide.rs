@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group, criterion_main};
 use curtsy_core::signal::{self, Signal};
 use curtsy_core::{
     Answer, Ask, Attempt, Bound, Decision, Draw, HostState, Kind, Policy, PolicyValues, Timestamp,
@@ -120,29 +120,25 @@ fn decide_and_observe(criterion: &mut Criterion) {
         bencher.iter(|| decide(&policy, black_box(&state), &ask(now), now, Draw::new(0.5)));
     });
     criterion.bench_function("decide and observe", |bencher| {
-        bencher.iter_batched(
-            || (),
-            |()| {
-                let decision = decide(
-                    &policy,
-                    black_box(&state),
-                    &ask(later),
-                    later,
-                    Draw::new(0.5),
-                );
-                let Decision::Depart(permit) = decision else {
-                    panic!("{decision:?}");
-                };
-                answer(
-                    &policy,
-                    &permit.state,
-                    permit.seq,
-                    black_box(&signal),
-                    answered,
-                )
-            },
-            BatchSize::SmallInput,
-        );
+        bencher.iter(|| {
+            let decision = decide(
+                &policy,
+                black_box(&state),
+                &ask(later),
+                later,
+                Draw::new(0.5),
+            );
+            let Decision::Depart(permit) = decision else {
+                panic!("{decision:?}");
+            };
+            answer(
+                &policy,
+                &permit.state,
+                permit.seq,
+                black_box(&signal),
+                answered,
+            )
+        });
     });
 }
 

@@ -43,21 +43,30 @@ impl Said {
         };
         Self::Head(404, fields.into_iter().map(garble).collect())
     }
+}
 
-    /// The same as a failure; `None` where it is no failure of the host.
-    pub(crate) fn failure(self) -> Option<Self> {
-        match self {
-            Self::Head(status, fields) => {
-                let fields = fields
-                    .into_iter()
-                    .filter(|(name, _)| *name == "retry-after")
-                    .collect();
-                matches!(status, 429 | 503 | 504).then_some(Self::Head(status, fields))
-            }
-            Self::Failed(failure) => Some(Self::Failed(failure)),
-            Self::Abandoned => None,
-        }
-    }
+/// A failure of the host: no connection, or a refusal with or without a wait.
+pub(crate) fn failure() -> impl Strategy<Value = Said> {
+    let wait = prop::option::of(0_u64..100_000);
+    let status = prop::sample::select(vec![429, 503, 504]);
+    prop_oneof![
+        1 => connection().prop_map(Said::Failed),
+        2 => (status, wait).prop_map(|(status, wait)| {
+            let field = wait.map(|secs| ("retry-after", secs.to_string()));
+            Said::Head(status, field.into_iter().collect())
+        }),
+    ]
+}
+
+fn connection() -> impl Strategy<Value = Failure> {
+    prop::sample::select(vec![
+        Failure::Dns,
+        Failure::Refused,
+        Failure::Reset,
+        Failure::Timeout,
+        Failure::Tls,
+        Failure::Protocol,
+    ])
 }
 
 pub(crate) fn said() -> impl Strategy<Value = Said> {
@@ -68,17 +77,9 @@ pub(crate) fn said() -> impl Strategy<Value = Said> {
         4 => prop::sample::select(vec![429, 503, 504]),
         2 => prop::sample::select(vec![400, 420, 500, 502, 529]),
     ];
-    let failure = prop::sample::select(vec![
-        Failure::Dns,
-        Failure::Refused,
-        Failure::Reset,
-        Failure::Timeout,
-        Failure::Tls,
-        Failure::Protocol,
-    ]);
     prop_oneof![
         12 => (status, fields()).prop_map(|(status, fields)| Said::Head(status, fields)),
-        2 => failure.prop_map(Said::Failed),
+        2 => connection().prop_map(Said::Failed),
         1 => Just(Said::Abandoned),
     ]
 }
@@ -157,11 +158,11 @@ pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..most)
 }
 
-/// A policy, a state that came about under it, and the time.
+/// A policy, a state that came about under it, and the time; at least one request has departed.
 pub(crate) fn history() -> impl Strategy<Value = (Policy, HostState, Timestamp)> {
     (policy(), steps(40)).prop_map(|(policy, steps)| {
         let mut world = World::new(policy);
-        for step in &steps {
+        for step in std::iter::once(&Step::Depart { patient: true }).chain(&steps) {
             world.take(step);
         }
         (world.policy, world.state, world.now)
