@@ -80,11 +80,11 @@ impl Bucket {
         };
     }
 
-    /// Leaves of what it held or accrued before `then` no more than one departure takes.
-    pub(crate) fn restart(&mut self, then: Timestamp) {
+    /// Leaves of what it held and accrued before `then` no more than one departure takes.
+    pub(crate) fn restart(&mut self, rate: f64, then: Timestamp) {
         if self.at < then {
             *self = Self {
-                tokens: 1.0,
+                tokens: self.tokens(rate, 1.0, then, then),
                 at: then,
             };
         }

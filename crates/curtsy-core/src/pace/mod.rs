@@ -312,7 +312,7 @@ fn depart(
         .for_each(|quota| quota.depart(in_flight, now));
     if let Some((rate, reason)) = pace(policy, state) {
         let capacity = capacity(policy, state);
-        let mut bucket = bucket(policy, state).unwrap_or(Bucket::full(capacity, now));
+        let mut bucket = bucket(policy, state, rate).unwrap_or(Bucket::full(capacity, now));
         let price = price(policy, state, (rate, reason), now);
         bucket.take(price, rate, capacity, ask.since, now);
         next.bucket = Some(bucket);

@@ -14,13 +14,13 @@ pub(super) fn token_bound(
     (rate, reason): (f64, Reason),
     now: Timestamp,
 ) -> Option<Bound> {
-    let bucket = bucket(policy, state)?;
-    // H8: never above what the operator allows, even where the reset is sooner.
+    let bucket = bucket(policy, state, rate)?;
+    // H8: never above what the operator allows, whatever a departure costs and even where the reset is sooner.
     let fastest = state
         .bucket?
         .ready_at(policy.clamp_rate(f64::INFINITY), 1.0);
     let price = price(policy, state, (rate, reason), now);
-    let ready = bucket.ready_at(rate, price);
+    let ready = bucket.ready_at(rate, price).max(fastest);
     let mut quotas = state.quotas.iter();
     let steering = quotas.find(|quota| quota.steers && !quota.rolling);
     let not_before = match (reason, steering.and_then(Quota::resets_by)) {
@@ -41,12 +41,12 @@ pub(super) fn token_bound(
     Some(Bound { not_before, reason })
 }
 
-/// The bucket. Where a used-up quota holds, nothing accrues until its reset (P3); then one may depart.
-pub(super) fn bucket(policy: &Policy, state: &HostState) -> Option<Bucket> {
+/// The bucket. Where a used-up quota holds, nothing accrues until its reset but for one departure (P3).
+pub(super) fn bucket(policy: &Policy, state: &HostState, rate: f64) -> Option<Bucket> {
     let mut bucket = state.bucket?;
     let quotas = state.quotas.iter().filter(|_| policy.steer);
     if let Some(refilled) = quotas.filter_map(Quota::exhausted).max() {
-        bucket.restart(refilled);
+        bucket.restart(rate, refilled);
     }
     Some(bucket)
 }

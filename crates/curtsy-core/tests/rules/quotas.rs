@@ -551,6 +551,18 @@ fn h6_no_token_accrues_while_nothing_is_left() {
 }
 
 #[test]
+fn h7_nothing_left_until_an_instant_ago_speeds_nothing_up() {
+    for reset in ["0.000", "1700000000", "0.010"] {
+        let mut scene = Scene::compliant().but(|p| p.burst = 1);
+        scene.fetch(
+            200,
+            &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", reset)],
+        );
+        assert!(scene.wait() >= ms(495), "{reset}: {:?}", scene.bound());
+    }
+}
+
+#[test]
 fn h7_a_quota_that_is_published_no_more_is_waited_for_no_more() {
     let mut scene = fast();
     scene.fetch(200, &fields(&quota(3, 5, 2, "5.0")));
@@ -626,9 +638,15 @@ fn h8_a_quota_never_raises_the_rate_above_the_ceiling_and_an_operators_cap_lower
 
 #[test]
 fn h8_the_ceiling_binds_also_where_the_reset_is_sooner() {
-    let mut scene = Scene::compliant().but(|p| (p.tos_cap, p.burst) = (Some(1.0), 1));
-    scene.fetch(200, &fields(&quota(50, 5, 3, "0.3")));
-    assert_eq!(scene.wait(), secs(1) - LATENCY);
+    for (cap, remaining, reset) in [(1.0, 3, "0.3"), (2.0, 1, "0"), (2.0, 1_000, "2.0")] {
+        let mut scene = Scene::compliant().but(|p| (p.tos_cap, p.burst) = (Some(cap), 1));
+        scene.fetch(200, &fields(&quota(5_000, 5, remaining, reset)));
+        assert_eq!(
+            scene.bound().not_before,
+            START.after(secs(1).div_f64(cap)),
+            "{remaining} in {reset}"
+        );
+    }
 }
 
 #[test]
