@@ -11,7 +11,7 @@
 //! | R1–R6: retries, redirects, refusals | `retries.rs` |
 //! | K1–K3: the circuit breaker | `breaker.rs` |
 //!
-//! Whole servers are in `tests/scenarios.rs`, what holds for any input in `tests/properties.rs`; single
+//! Whole servers are in `tests/scenarios.rs`, what holds for any input in `tests/properties`; single
 //! mechanisms are tested beside their code.
 
 #![allow(clippy::unwrap_used)]
