@@ -322,12 +322,26 @@ impl Entry {
         };
         let mut first = Self::of(subject, event);
         first.record.status_code = status_code;
-        let changes = observed.changes.iter().map(|change| {
+        let mut entries = vec![first];
+        entries.extend(Self::changes(subject, answer, observed));
+        entries
+    }
+
+    /// What an answer changed, its outcome being on record already.
+    pub fn changes(
+        subject: &Subject<'_>,
+        answer: &Answer<'_>,
+        observed: &Observed,
+    ) -> impl Iterator<Item = Self> {
+        let status_code = match answer {
+            Answer::Head { status, .. } => Some(*status),
+            _ => None,
+        };
+        observed.changes.iter().map(move |change| {
             let mut entry = Self::change(subject, change);
             entry.record.status_code = status_code;
             entry
-        });
-        std::iter::once(first).chain(changes).collect()
+        })
     }
 
     fn change(subject: &Subject<'_>, change: &Change) -> Self {

@@ -116,7 +116,7 @@ impl Class {
 
 /// The class of an answer, before its latency is looked at; `None` for an abandoned one.
 #[must_use]
-pub(crate) fn classify(answer: &Answer<'_>) -> Option<Class> {
+pub fn classify(answer: &Answer<'_>) -> Option<Class> {
     Some(match answer {
         Answer::Abandoned => return None,
         Answer::Failed(_) => Class::Failed,

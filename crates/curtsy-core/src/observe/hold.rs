@@ -46,7 +46,8 @@ impl Observation<'_> {
             until,
             source: short(&asked.source).into_owned(),
         });
-        let header = asked.source.to_ascii_lowercase().replace('-', "_");
+        let header = asked.source.to_ascii_lowercase();
+        let header = header.replace(": ", "_").replace('-', "_");
         self.changes.push(Change::HoldStarted {
             told: wait,
             buffer,

@@ -1,5 +1,6 @@
 //! [`observe`]: what an answer changes in the state of its scope.
 
+mod body;
 mod hold;
 mod quotas;
 
@@ -12,6 +13,8 @@ use crate::policy::Policy;
 use crate::state::HostState;
 use crate::suppression::Suppression;
 use crate::{Draw, Timestamp};
+
+pub use body::observe_body;
 
 /// A departure that has come to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +30,7 @@ pub struct Attempt<'a> {
 }
 
 /// What an answer did.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
     /// The state after it.
     pub state: HostState,
@@ -102,8 +105,7 @@ pub fn observe(
     draw: Draw,
 ) -> Observed {
     let mut next = state.clone();
-    let uncounted =
-        state.departures.saturating_sub(attempt.seq) + state.flights.before(attempt.seq);
+    let uncounted = uncounted(state, attempt);
     next.flights.land(attempt.seq);
     next.flights.forget_lost(policy.timeout, now);
     let (Some(mut class), true) = (classify(answer), policy.polite) else {
@@ -131,6 +133,7 @@ pub fn observe(
         draw,
         changes: Vec::new(),
     };
+    observation.pass_over_quotas();
     observation.read_quotas();
     let is_directed = observation.hold_as_told();
     observation.adjust_delay(is_directed);
@@ -141,6 +144,11 @@ pub fn observe(
         class: Some(class),
         changes: observation.changes,
     }
+}
+
+/// Departures that the server had not counted when it answered, for all that is known.
+fn uncounted(state: &HostState, attempt: &Attempt<'_>) -> u64 {
+    state.departures.saturating_sub(attempt.seq) + state.flights.before(attempt.seq)
 }
 
 /// One answer on its way into the state.

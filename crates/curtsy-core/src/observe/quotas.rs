@@ -8,10 +8,22 @@ use crate::bucket::Bucket;
 use crate::outcome::{Answer, Class};
 use crate::pace::{capacity, pace};
 use crate::quota::{Quota, Reading};
-use crate::signal::{Signal, Unit};
+use crate::signal::{self, Signal, Unit};
 use crate::state::{MAX_QUOTAS, short};
 
 impl Observation<'_> {
+    /// Quotas that the answer does not speak of.
+    pub(super) fn pass_over_quotas(&mut self) {
+        let Answer::Head { signal, .. } = *self.answer else {
+            return;
+        };
+        for quota in &mut self.state.quotas {
+            if !told(signal).any(|told| short(told.name.as_str()) == quota.key) {
+                quota.pass_over(self.attempt.departed);
+            }
+        }
+    }
+
     /// H5: on every answer; a refusal is read, but does not steer.
     pub(super) fn read_quotas(&mut self) {
         let Answer::Head { status, signal, .. } = *self.answer else {
@@ -20,21 +32,8 @@ impl Observation<'_> {
         if !self.policy.steer {
             return;
         }
-        let told = signal
-            .quotas
-            .iter()
-            .filter(|quota| quota.unit == Unit::Requests)
-            .take(MAX_QUOTAS);
-        for quota in &mut self.state.quotas {
-            if !told
-                .clone()
-                .any(|told| short(told.name.as_str()) == quota.key)
-            {
-                quota.pass_over(self.attempt.departed);
-            }
-        }
-        let is_silent = told.clone().next().is_none();
-        for told in told {
+        let is_silent = told(signal).next().is_none();
+        for told in told(signal) {
             self.read(&Reading {
                 quota: told,
                 seq: self.attempt.seq,
@@ -125,6 +124,14 @@ impl Observation<'_> {
             });
         }
     }
+}
+
+/// The quotas that steer: those that count requests.
+fn told(signal: &Signal) -> impl Iterator<Item = &signal::Quota> {
+    let quotas = signal.quotas.iter();
+    quotas
+        .filter(|quota| quota.unit == Unit::Requests)
+        .take(MAX_QUOTAS)
 }
 
 fn has_used_up(signal: &Signal) -> bool {

@@ -4,7 +4,9 @@
 //! server had not counted when it wrote it; the second is an instant that all readings of one window
 //! bracket ever more narrowly. Supported: fixed windows in any rounding of whole-second resets, and
 //! windows that roll (sliding logs and counters, token buckets), told apart by a reset that moves on
-//! before it can have come. Not supported: a quota that others draw on too is seen only as far as their
+//! before it can have come. What a scope settles on it remembers: rolling or not, how resets are rounded,
+//! how long a window lasts where none is published, and whether resets are named as delays or as
+//! instants. Not supported: a quota that others draw on too is seen only as far as their
 //! share shows in the readings.
 
 mod bracket;
@@ -15,7 +17,7 @@ mod window;
 use std::time::Duration;
 
 use crate::Timestamp;
-use crate::signal;
+use crate::signal::{self, Form};
 use crate::state::short;
 use crate::time::whole_millis;
 
@@ -58,6 +60,9 @@ pub struct Quota {
     doubtful: bool,
     /// So many times in a row it reset in less than half its window, which a fixed one never does twice.
     hasty: u8,
+    /// How its resets are named, and whether the last one was named otherwise.
+    form: Option<Form>,
+    is_form_doubtful: bool,
     /// It has reset, and nothing has been read of the window that later departures opened.
     unread: bool,
     /// Departures that the server had not counted in `remaining`.
@@ -88,6 +93,8 @@ impl Quota {
             whole: None,
             doubtful: false,
             hasty: 0,
+            form: told.reset.map(|reset| reset.form),
+            is_form_doubtful: false,
             unread: false,
             uncounted: 0,
             read_by: reading.seq,
@@ -101,6 +108,35 @@ impl Quota {
 
     /// Takes a reading.
     pub(crate) fn read(&mut self, reading: &Reading<'_>) {
+        if self.settle_form(reading) {
+            return self.read_settled(reading);
+        }
+        let quota = &signal::Quota {
+            reset: None,
+            ..reading.quota.clone()
+        };
+        self.read_settled(&Reading { quota, ..*reading });
+    }
+
+    /// Whether this reading's reset stands. A server keeps to one form: a zero among epochs is no instant,
+    /// nor is it a delay. What is named in another form than the scope settled on may put the reset off, but
+    /// brings it no nearer, until a second reading in a row shows that the server has changed its ways.
+    fn settle_form(&mut self, reading: &Reading<'_>) -> bool {
+        let Some(told) = reading.quota.reset else {
+            return true;
+        };
+        let is_other = self.form.is_some_and(|form| form != told.form);
+        let was_other = std::mem::replace(&mut self.is_form_doubtful, is_other);
+        if !is_other || was_other {
+            (self.form, self.is_form_doubtful) = (Some(told.form), false);
+            return true;
+        }
+        let told = Bracket::of(told, reading.departed, reading.received);
+        self.reset
+            .is_none_or(|known| told.latest() >= known.earliest())
+    }
+
+    fn read_settled(&mut self, reading: &Reading<'_>) {
         let told = reading.quota;
         self.limit = told.limit.map(sane).or(self.limit);
         if reading.is_refusal && told.remaining == Some(0) && self.has_reset_by(reading.departed) {

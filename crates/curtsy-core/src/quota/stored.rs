@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::bracket::Roundings;
 use super::{Bracket, Quota};
 use crate::Timestamp;
+use crate::signal::Form;
 use crate::time::Offset;
 
 const ROLLING: u16 = 1;
@@ -20,6 +21,11 @@ const ODD: u16 = 128;
 /// Above the flags stand the number of hasty resets and the roundings.
 const HASTY: u16 = 256;
 const ROUNDINGS: u16 = 1_024;
+
+/// Above those, how resets are named.
+const DELAYS: u16 = 8_192;
+const INSTANTS: u16 = 16_384;
+const OTHERWISE: u16 = 32_768;
 
 /// A [`Quota`] as JSON has it. All times are in milliseconds.
 #[derive(Serialize, Deserialize)]
@@ -61,6 +67,9 @@ impl StoredQuota {
             (quota.whole == Some(false), PARTIAL),
             (quota.doubtful, DOUBTFUL),
             (quota.steers, STEERS),
+            (quota.form == Some(Form::Delay), DELAYS),
+            (quota.form == Some(Form::Instant), INSTANTS),
+            (quota.is_form_doubtful, OTHERWISE),
         ]
         .into_iter()
         .filter_map(|(is_set, flag)| is_set.then_some(flag))
@@ -125,6 +134,12 @@ impl StoredQuota {
                 _ => None,
             },
             doubtful: flags & DOUBTFUL != 0,
+            form: match flags & (DELAYS | INSTANTS) {
+                DELAYS => Some(Form::Delay),
+                INSTANTS => Some(Form::Instant),
+                _ => None,
+            },
+            is_form_doubtful: flags & OTHERWISE != 0,
             hasty: (flags / HASTY % 4) as u8,
             unread: flags & UNREAD != 0,
             uncounted,

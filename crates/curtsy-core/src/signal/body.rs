@@ -15,8 +15,8 @@ use super::name::Profile;
 use super::number::Count;
 use super::value::{self, Scale};
 
-/// The most of a body that is looked at.
-const MAX_BODY: usize = 64 * 1024;
+/// The most of a body that is looked at, in bytes.
+pub const MAX_BODY: usize = 64 * 1024;
 /// Keys that may hold a hint: without one the body is not walked.
 const KEYS: [&str; 6] = [
     "backoff",
@@ -37,6 +37,10 @@ const WORDS: [&[u8]; 7] = [
     b"request limit",
 ];
 
+pub(super) fn may_hold_hints(headers: &HeaderMap, profile: Option<Profile>) -> bool {
+    profile == Some(Profile::DiscordV6) || is_json(headers)
+}
+
 /// The beginning of a body that may hold hints.
 #[derive(Debug)]
 pub(super) struct Hints {
@@ -48,8 +52,7 @@ pub(super) struct Hints {
 impl Hints {
     /// `None` where nothing says that the body holds any.
     pub(super) fn of(body: &[u8], headers: &HeaderMap, profile: Option<Profile>) -> Option<Self> {
-        let is_in_millis = profile == Some(Profile::DiscordV6);
-        if !is_in_millis && !is_json(headers) {
+        if !may_hold_hints(headers, profile) {
             return None;
         }
         let body = &body[..body.len().min(MAX_BODY)];
@@ -60,7 +63,7 @@ impl Hints {
         };
         KEYS.iter().any(|key| text.contains(key)).then(|| Self {
             text: text.to_ascii_lowercase(),
-            is_in_millis,
+            is_in_millis: profile == Some(Profile::DiscordV6),
         })
     }
 

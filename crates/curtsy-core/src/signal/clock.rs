@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use http::header::DATE;
 
-use super::{LONGEST_WAIT, Reset, http_date};
+use super::{Form, LONGEST_WAIT, Reset, http_date};
 use crate::Timestamp;
 
 const SECOND: i64 = 1_000_000;
@@ -83,6 +83,7 @@ impl Clock {
         usable.then(|| Reset {
             after: length(ahead.micros),
             whole_seconds: instant.whole_seconds,
+            form: Form::Instant,
             skew: ahead.skew,
         })
     }

@@ -37,6 +37,7 @@ use crate::Timestamp;
 use clock::Clock;
 use ledger::Ledger;
 
+pub use body::MAX_BODY;
 pub use name::{Profile, QuotaKey, Source, Unit};
 
 /// The longest wait that is told apart: 2^31 s (RFC 9111, section 1.2.2). A longer one is cut to it.
@@ -93,9 +94,20 @@ pub struct Reset {
     pub after: Duration,
     /// Printed in whole seconds, rounded in an unknown direction.
     pub whole_seconds: bool,
+    /// How it was printed.
+    pub form: Form,
     /// How much earlier it may be on top of that: 1 s where an absolute time was converted with the
     /// Date field, which is cut to whole seconds, else zero.
     pub skew: Duration,
+}
+
+/// The two ways of naming a time. Which one a bare number is, its size tells; a server keeps to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// From now on, a number of seconds or a duration.
+    Delay,
+    /// An instant, a date or a number of seconds since 1970.
+    Instant,
 }
 
 /// The figures of the policy that steers, as stated.
@@ -131,6 +143,13 @@ pub struct Ignored {
     pub value: String,
     /// Why.
     pub why: &'static str,
+}
+
+/// Whether the body of a response with these fields may say something of pace too: its content type is
+/// JSON, or the profile says so. Of that body [`read`] looks at the first [`MAX_BODY`] bytes.
+#[must_use]
+pub fn may_hold_hints(headers: &HeaderMap, profile: Option<Profile>) -> bool {
+    body::may_hold_hints(headers, profile)
 }
 
 /// Reads what a response says about pace.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::clock::{Clock, Instant};
 use super::number::{Count, Decimal, trim};
-use super::{LONGEST_WAIT, Reset, duration, http_date};
+use super::{Form, LONGEST_WAIT, Reset, duration, http_date};
 
 /// A number from here up is no delay (of 30 years and more) but an instant, in the unit that its size
 /// tells: seconds, milliseconds, microseconds, nanoseconds.
@@ -56,6 +56,7 @@ pub(super) fn reset(text: &str, scale: Scale, clock: Clock) -> Option<Reset> {
         } => Some(Reset {
             after: after.min(LONGEST_WAIT),
             whole_seconds,
+            form: Form::Delay,
             skew: Duration::ZERO,
         }),
         Said::At(instant) | Said::Epoch { instant, .. } => clock.reset_at(instant),

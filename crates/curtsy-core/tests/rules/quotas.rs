@@ -658,3 +658,36 @@ fn h8_an_operators_cap_binds_a_silent_server_and_a_preset_without_a_bucket() {
         assert_eq!(scene.bound().reason, Reason::Rate);
     }
 }
+
+#[test]
+fn h7_a_reset_in_another_form_than_the_scope_settled_on_brings_nothing_nearer() {
+    let said = |remaining, reset| {
+        [
+            ("x-ratelimit-limit", "100"),
+            ("x-ratelimit-remaining", remaining),
+            ("x-ratelimit-reset", reset),
+        ]
+    };
+    let (epoch, later) = ("1700000600", "1700000900");
+    for (others, expected) in [
+        // Zero among epochs is neither the year 1970 nor "now".
+        (&["0"][..], 600),
+        (&["30"], 600),
+        (&["30", epoch, "29"], 600),
+        // The next one in a row shows that the server has changed its ways.
+        (&["30", "30"], 31),
+        // Nothing is said against what only puts it off.
+        (&["900"], 901),
+        (&[later], 901),
+    ] {
+        let mut scene = fast();
+        scene.fetch(200, &said("99", epoch));
+        for other in others {
+            scene.fetch(200, &said("90", other));
+            scene.state =
+                serde_json::from_str(&serde_json::to_string(&scene.state).unwrap()).unwrap();
+        }
+        let ends = resets_by(&scene).since(START).as_secs();
+        assert!(ends.abs_diff(expected) <= 15, "{others:?}: {ends} s");
+    }
+}

@@ -1,5 +1,6 @@
 //! The body of a response.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 
@@ -24,6 +25,10 @@ pub struct Body {
     state: State,
     limit: u64,
     delivered: u64,
+    /// Read ahead, and still to be delivered.
+    ahead: VecDeque<Bytes>,
+    /// What ended the reading ahead.
+    fault: Option<TransportError>,
 }
 
 #[expect(
@@ -73,6 +78,8 @@ impl Body {
             state,
             limit,
             delivered: 0,
+            ahead: VecDeque::new(),
+            fault: None,
         }
     }
 
@@ -82,6 +89,33 @@ impl Body {
     /// `BodyCutShort`, `BodyTooLarge`, `BadEncoding`, `Timeout`, `Reset`, `Protocol`, `Tls`. After an
     /// error comes nothing but the end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, TransportError> {
+        if let Some(piece) = self.ahead.pop_front() {
+            return Ok(Some(piece));
+        }
+        match self.fault.take() {
+            Some(error) => Err(error),
+            None => self.next().await,
+        }
+    }
+
+    /// Reads ahead until the body has ended or `limit` bytes are there. It may be dropped before that:
+    /// what came stays, and [`chunk`](Self::chunk) delivers it, and an error after it, like all else.
+    pub(crate) async fn read_ahead(&mut self, limit: usize) {
+        while self.fault.is_none() && self.ahead.iter().map(Bytes::len).sum::<usize>() < limit {
+            match self.next().await {
+                Ok(Some(piece)) => self.ahead.push_back(piece),
+                Ok(None) => return,
+                Err(error) => self.fault = Some(error),
+            }
+        }
+    }
+
+    /// What has been read ahead.
+    pub(crate) fn ahead(&self) -> Vec<u8> {
+        self.ahead.iter().flatten().copied().collect()
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, TransportError> {
         let piece = self.read().await;
         if piece.is_err() {
             // Lets go of the connection at once.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod audit;
+mod body_hints;
 mod content;
 mod gate;
 mod hostile;

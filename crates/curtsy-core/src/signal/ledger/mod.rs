@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::dialect::{Field, Role};
 use super::number::{Count, trim};
 use super::rate_limit::{self, Line, Member};
-use super::{Ignored, LONGEST_WAIT, Reset, notation, value};
+use super::{Form, Ignored, LONGEST_WAIT, Reset, notation, value};
 pub(super) use entry::{Entry, Origin};
 
 /// The most quotas that are kept of one response; a server that names more is not believed.
@@ -231,6 +231,7 @@ fn reset(seconds: Option<i64>) -> Option<Reset> {
     Some(Reset {
         after: Duration::from_secs(seconds).min(LONGEST_WAIT),
         whole_seconds: true,
+        form: Form::Delay,
         skew: Duration::ZERO,
     })
 }

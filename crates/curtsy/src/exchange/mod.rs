@@ -1,13 +1,14 @@
 //! One departure and what comes of it: through the gate, over the connection, back into the state.
 
+mod listen;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use curtsy_core::audit::{Entry, Event, Subject};
 use curtsy_core::{
-    Answer, Attempt, Bound, Change, Class, Decline, Failure, Kind, Observed, Permit, Signal,
-    Timestamp, observe, signal,
+    Answer, Attempt, Bound, Class, Decline, Failure, Kind, Permit, Signal, Timestamp, signal,
 };
 use http::{HeaderMap, Method, Request, Uri};
 use url::Url;
@@ -16,8 +17,8 @@ use crate::audit::Audit;
 use crate::error::{Error, ErrorKind};
 use crate::gate::{Caller, Gate, Passage, Places};
 use crate::hosts::Host;
-use crate::notice::Notice;
 use crate::transport::{Guard, Head, Target, TransportError, TransportErrorKind};
+use listen::{Arrival, Heard};
 
 /// How many times a connection that closed under a request is replaced before that counts as a failure.
 const UNSENT_TRIES: u32 = 3;
@@ -134,27 +135,20 @@ impl Exchange<'_> {
             };
             let landing = match head {
                 Ok(head) => {
-                    let said = signal::read(
-                        head.status.as_u16(),
-                        &head.headers,
+                    let arrival = Arrival {
+                        head,
                         received,
-                        None,
-                        hop.profile,
-                    );
-                    let latency = received.since(departed_at);
-                    let answer = Answer::Head {
-                        status: head.status.as_u16(),
-                        latency,
-                        signal: &said,
+                        latency: received.since(departed_at),
                     };
-                    let observed = self
-                        .observe(hop.host, &subject, &attempt, &answer, received)
-                        .await?;
-                    self.tell(hop, &observed, Ok(&head));
-                    let class = observed.class.unwrap_or(Class::Healthy);
+                    let latency = arrival.latency;
+                    let Heard {
+                        head,
+                        signal,
+                        class,
+                    } = self.listen(hop, &subject, &attempt, arrival).await?;
                     Landing::Answered(Box::new(Answered {
                         head,
-                        signal: said,
+                        signal,
                         class,
                         latency,
                         departed_at,
@@ -211,92 +205,6 @@ impl Exchange<'_> {
             .persistently(|| self.gate.hosts.update(host, note))
             .await?;
         Ok(())
-    }
-
-    async fn observe(
-        &self,
-        host: &Host,
-        subject: &Subject<'_>,
-        attempt: &Attempt<'_>,
-        answer: &Answer<'_>,
-        received: Timestamp,
-    ) -> Result<Observed, Error> {
-        let draw = self.gate.draw();
-        let observe = |state: &curtsy_core::HostState| {
-            let mut observed = observe(&host.policy, state, attempt, answer, received, draw);
-            let next = std::mem::take(&mut observed.state);
-            Some((next, observed))
-        };
-        let observed = self
-            .gate
-            .persistently(|| self.gate.hosts.update(host, observe))
-            .await?;
-        let observed = observed.unwrap_or_else(|| Observed {
-            state: Default::default(),
-            class: None,
-            changes: Vec::new(),
-        });
-        if self.audit.is_on() {
-            self.audit.record(Entry::outcome(
-                subject,
-                attempt.seq,
-                attempt.departed,
-                answer,
-                &observed,
-            ))?;
-        }
-        Ok(observed)
-    }
-
-    fn tell(&self, hop: &Hop<'_>, observed: &Observed, head: Result<&Head, &TransportError>) {
-        let scope = &hop.host.scope;
-        let mut until = None;
-        let mut told = None;
-        for change in &observed.changes {
-            match change {
-                Change::HoldStarted {
-                    told: wait,
-                    until: end,
-                    ..
-                } => (told, until) = (Some(*wait), Some(*end)),
-                Change::DynamicDelay {
-                    until: Some(end), ..
-                } => until = until.max(Some(*end)),
-                Change::BreakerOpened { until, .. } => {
-                    self.gate.notices.tell(Notice::BreakerOpened {
-                        scope,
-                        until: *until,
-                    })
-                }
-                Change::Suppressed { .. } => self.gate.notices.tell(Notice::Suppressed { scope }),
-                _ => {}
-            }
-        }
-        match head {
-            Ok(head) if observed.class == Some(Class::Throttled) => {
-                let state = hop.host.seen();
-                let hold = state
-                    .as_ref()
-                    .and_then(|state| state.hold(self.gate.clock.now()));
-                let until = until
-                    .or(hold.map(|hold| hold.until))
-                    .unwrap_or_else(|| self.gate.clock.now());
-                let told = told.zip(hold.map(|hold| hold.source.as_str()));
-                self.gate.notices.tell(Notice::Throttled {
-                    scope,
-                    status: head.status.as_u16(),
-                    told,
-                    until,
-                    headers: &head.headers,
-                });
-            }
-            Ok(_) => {}
-            Err(error) => self.gate.notices.tell(Notice::Failed {
-                scope,
-                error,
-                until,
-            }),
-        }
     }
 }
 
