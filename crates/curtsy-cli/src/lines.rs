@@ -19,7 +19,7 @@ pub(crate) struct Lines<R> {
 }
 
 /// What stands behind a file name or `-`.
-pub(crate) type Reader = Box<dyn BufRead>;
+pub(crate) type Reader = Box<dyn BufRead + Send>;
 
 impl Lines<Reader> {
     /// Opens a file; `-` is standard input.

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use curtsy_core::{Bound, Breaker, FORMAT, HostState, Policy, Scope, Suppression, Timestamp};
+use curtsy_core::{
+    Ask, Bound, Breaker, FORMAT, HostState, Kind, Policy, Scope, Suppression, Timestamp, bounds,
+};
 use curtsy_store::{HostStore, StoreErrorKind, Swap, Version, Versioned};
 use tokio::sync::{Notify, Semaphore};
 
@@ -270,6 +272,16 @@ impl Host {
         lock(&self.known).as_ref().map(|known| known.state.clone())
     }
 
+    /// When a page may depart next, as far as is known here.
+    pub(crate) fn next_departure(&self, now: Timestamp) -> Option<Bound> {
+        let ask = Ask {
+            kind: Kind::Page,
+            since: now,
+            own: Bound::FREE,
+        };
+        Some(bounds(&self.policy, &self.seen()?, &ask, now).latest())
+    }
+
     /// Whether a hold of any kind is in force at `now`, as far as is known here: then not even a
     /// connection is made.
     pub(crate) fn is_held(&self, now: Timestamp) -> bool {
@@ -305,7 +317,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use curtsy_core::{Ask, Decision, Draw, Kind, decide};
+    use curtsy_core::{Decision, Draw, decide};
     use curtsy_store::MemoryStore;
 
     use super::*;

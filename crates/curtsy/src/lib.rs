@@ -29,8 +29,8 @@ pub use client::{
 };
 pub use error::{Error, ErrorKind};
 pub use job::{
-    DEFAULT_LEASE, Job, JobDir, JobOptions, Line, NewEntry, Outcome, Progress, ProgressView,
-    Stopper, Summary,
+    DEFAULT_LEASE, DEFAULT_SCOPES, Feed, Job, JobDir, JobOptions, Line, NewEntry, Outcome,
+    Progress, ProgressView, Stopper, Summary,
 };
 pub use notice::{Notice, Notices};
 pub use policies::{Policies, Scoping};

@@ -67,6 +67,8 @@ pub struct Deferred {
     pub attempts: u32,
     /// When the first of them departed.
     pub first_departure: Option<Timestamp>,
+    /// It was in nobody's way but those who wait for a place in its job.
+    pub(crate) made_room: bool,
 }
 
 /// A response's body. It keeps its place among the requests in flight until it is read or dropped.

@@ -1,11 +1,16 @@
 //! `curtsy fetch`: a list of URLs, each host as fast as it permits and no faster.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use curtsy::clock::Clock;
 use curtsy::core::audit::{Entry, Event};
 use curtsy::store::{Queue, SqliteQueue};
-use curtsy::{Audit, Job, JobDir, JobOptions, NewEntry, Outcome, Stopper, Summary};
+use curtsy::{
+    Audit, ErrorKind, Feed, Job, JobDir, JobOptions, NewEntry, Outcome, Stopper, Summary,
+};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use crate::args::{FetchArgs, GlobalArgs};
 use crate::failure::{Exit, Failure, chain};
@@ -16,8 +21,9 @@ use crate::progress::{Screen, speaker};
 use crate::session;
 use crate::settings::{FetchSettings, Flags, Settings};
 
-/// URLs that are added to the queue at once.
-const BATCH: usize = 1000;
+/// The most URLs that are added to the queue at once: of a long list as many as have been read, of a slow
+/// one each as it comes.
+const BATCH: usize = 10_000;
 
 pub(crate) fn run(args: &FetchArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
     let settings = Settings::load(Flags {
@@ -53,16 +59,17 @@ async fn fetch(
         keep_bodies: !fetch.no_body,
         max_wait: fetch.max_wait,
         retry_failed: fetch.retry_failed,
+        ..JobOptions::default()
     };
     let failed = |error: curtsy::Error| session::failure("fetch", &error);
     let job = Job::open(client.clone(), queue, dir, options)
         .await
         .map_err(failed)?;
 
-    let bad_lines = add(&job, args, input, &screen).await?;
-    if job.progress().now().total == 0 {
-        screen.say("the list is empty: nothing to fetch");
-    }
+    let urls = args.urls.clone();
+    let bad_lines = Arc::new(AtomicU64::new(0));
+    let list = read(urls, input, Arc::clone(&bad_lines), screen.clone());
+    let feeding = tokio::spawn(feed(job.feed(), list, job.stopper()));
     let policy = Box::new(settings.policy.values());
     let started = Event::RunStarted {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -76,6 +83,19 @@ async fn fetch(
     display.finish();
     stopping.abort();
     let summary = ended.map_err(failed)?;
+    if feeding.is_finished() {
+        feeding
+            .await
+            .map_err(|error| Failure::new(Exit::Usage, "the list", error))??;
+    } else {
+        // Stopped, perhaps while it waited for a line that never comes.
+        feeding.abort();
+        screen.say("the list was not read to its end: give it again with the next run");
+    }
+    let bad_lines = bad_lines.load(Ordering::Relaxed);
+    if summary.total == 0 && !summary.interrupted {
+        screen.say("the list is empty: nothing to fetch");
+    }
     audit
         .record([Entry::of_run(Event::RunEnded {
             totals: summary.outcomes.clone(),
@@ -138,44 +158,77 @@ async fn open_audit(
         .map_err(|error| session::failure("fetch", &error))
 }
 
-/// Adds the URLs of the command line and of the list; returns how many lines were bad.
-async fn add(
-    job: &Job,
-    args: &FetchArgs,
-    input: Option<Input<crate::lines::Reader>>,
-    screen: &Screen,
-) -> Result<u64, Failure> {
-    let (mut bad, mut batch) = (0, Vec::new());
-    for url in &args.urls {
-        match Listed::url(url) {
-            Ok(listed) => batch.push(entry(listed)),
-            Err(why) => {
-                bad += 1;
-                screen.say(&format!("{url:?} {why}"));
-            }
-        }
-    }
-    for line in input.into_iter().flatten() {
-        match line? {
-            Line::Url(listed) => batch.push(entry(listed)),
-            Line::Bad(line) => {
-                bad += 1;
-                screen.say(&format!("{}:{}: {}", line.name, line.number, line.why));
-            }
-        }
-        if batch.len() >= BATCH {
-            enqueue(job, std::mem::take(&mut batch)).await?;
-        }
-    }
-    enqueue(job, batch).await?;
-    Ok(bad)
+/// The URLs of the command line and of the list, as they are read.
+struct List {
+    urls: mpsc::Receiver<NewEntry>,
+    reader: JoinHandle<Result<(), Failure>>,
 }
 
-async fn enqueue(job: &Job, batch: Vec<NewEntry>) -> Result<(), Failure> {
-    job.add(batch)
+/// Reads in a thread of its own: neither a slow pipe nor a long file keeps what is fetched waiting.
+fn read(
+    urls: Vec<String>,
+    input: Option<Input<crate::lines::Reader>>,
+    bad_lines: Arc<AtomicU64>,
+    screen: Screen,
+) -> List {
+    let (sender, receiver) = mpsc::channel(BATCH);
+    let reader = tokio::task::spawn_blocking(move || {
+        let given = urls.iter().map(|url| {
+            Ok(match Listed::url(url) {
+                Ok(listed) => Ok(listed),
+                Err(why) => Err(format!("{url:?} {why}")),
+            })
+        });
+        let listed = input.into_iter().flatten().map(|line| {
+            Ok(match line? {
+                Line::Url(listed) => Ok(listed),
+                Line::Bad(line) => Err(format!("{}:{}: {}", line.name, line.number, line.why)),
+            })
+        });
+        for line in given.chain(listed) {
+            match line? {
+                Ok(listed) => {
+                    if sender.blocking_send(entry(listed)).is_err() {
+                        // The job was stopped.
+                        break;
+                    }
+                }
+                Err(why) => {
+                    bad_lines.fetch_add(1, Ordering::Relaxed);
+                    screen.say(&why);
+                }
+            }
+        }
+        Ok(())
+    });
+    List {
+        urls: receiver,
+        reader,
+    }
+}
+
+/// Adds what is read until all of it is, or the job has been stopped. A list that cannot be read to its end
+/// stops the job.
+async fn feed(feed: Feed, mut list: List, stopper: Stopper) -> Result<(), Failure> {
+    let mut batch = Vec::new();
+    while list.urls.recv_many(&mut batch, BATCH).await > 0 {
+        match feed.add(std::mem::take(&mut batch)).await {
+            Err(error) if error.kind() == ErrorKind::Closed => return Ok(()),
+            Err(error) => {
+                stopper.stop();
+                return Err(session::failure("fetch", &error));
+            }
+            Ok(_) => {}
+        }
+    }
+    let read = list
+        .reader
         .await
-        .map_err(|error| session::failure("fetch", &error))?;
-    Ok(())
+        .unwrap_or_else(|error| Err(Failure::new(Exit::Usage, "the list", error)));
+    if read.is_err() {
+        stopper.stop();
+    }
+    read
 }
 
 fn entry(listed: Listed) -> NewEntry {

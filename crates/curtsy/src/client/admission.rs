@@ -1,16 +1,22 @@
 //! What ends a request before it departs: a suppression, robots.txt, a wait beyond patience.
 
+use std::time::Duration;
+
 use curtsy_core::audit::{Entry, Event};
 use curtsy_core::robots::Access;
 use curtsy_core::{Bound, Decline, HostState, Reason, Suppression};
 
 use super::Client;
 use super::journey::{Journey, Station};
+use super::request::Crowd;
 use crate::error::Error;
 use crate::hosts::Host;
 use crate::notice::Notice;
 use crate::reply::{Deferred, Disallowed, Reply};
 use crate::robots::Consulted;
+
+/// Who has longer to wait makes room for who has not.
+const SHORT_WAIT: Duration = Duration::from_secs(1);
 
 impl Client {
     /// R4 and O4: what ends a request before it departs.
@@ -126,6 +132,32 @@ impl Client {
             bound,
             attempts: journey.tally.attempts,
             first_departure: journey.tally.first_departure,
+            made_room: false,
         }))
+    }
+
+    /// A job's request that has a while to wait makes room for other scopes while there are more of them
+    /// than the job works on at once. Nothing has departed for it, and nothing is put on record.
+    pub(super) fn makes_room(
+        &self,
+        journey: &Journey,
+        station: &Station,
+        crowd: &Crowd,
+    ) -> Option<Reply> {
+        if !crowd.is_crowded() || journey.tally.attempts > 0 {
+            return None;
+        }
+        let now = self.now();
+        let bound = station.host.next_departure(now)?;
+        let waits = bound.not_before > now.after(SHORT_WAIT);
+        waits.then(|| {
+            Reply::Deferred(Deferred {
+                url: journey.url.clone(),
+                bound,
+                attempts: 0,
+                first_departure: None,
+                made_room: true,
+            })
+        })
     }
 }

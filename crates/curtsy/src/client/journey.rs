@@ -131,6 +131,11 @@ impl Client {
         if let Some(reply) = self.before_departure(journey, &station).await? {
             return Ok(Stop::Reply(reply));
         }
+        if let Some(crowd) = &request.job
+            && let Some(reply) = self.makes_room(journey, &station, crowd)
+        {
+            return Ok(Stop::Reply(reply));
+        }
         let policy = &station.host.policy;
         let (mut tries, mut throttled, mut own) = (0, 0, Bound::FREE);
         loop {
@@ -174,7 +179,7 @@ impl Client {
             };
             journey.tally.attempts += 1;
             journey.tally.first_departure.get_or_insert(departed_at);
-            if request.in_job && class == Class::Throttled && throttled < MAX_THROTTLED {
+            if request.job.is_some() && class == Class::Throttled && throttled < MAX_THROTTLED {
                 throttled += 1;
             } else {
                 tries += 1;

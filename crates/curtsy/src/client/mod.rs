@@ -17,6 +17,7 @@ use url::Url;
 pub use builder::{ClientBuilder, DEFAULT_CONCURRENCY, DEFAULT_USER_AGENT};
 pub use inspect::{Explanation, RobotsSay, ScopeView};
 pub(crate) use journey::Tally;
+pub(crate) use request::Crowd;
 pub use request::Request;
 
 use crate::audit::Audit;

@@ -1,5 +1,8 @@
 //! What is asked of a [`Client`](super::Client).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
 use bytes::Bytes;
@@ -18,7 +21,8 @@ pub struct Request {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) repeatable: bool,
-    pub(crate) in_job: bool,
+    /// The job that it is of.
+    pub(crate) job: Option<Arc<Crowd>>,
 }
 
 impl Request {
@@ -54,7 +58,7 @@ impl Request {
             headers,
             body: Bytes::new(),
             repeatable,
-            in_job: false,
+            job: None,
         })
     }
 
@@ -79,10 +83,25 @@ impl Request {
         self
     }
 
-    /// R1: in a job, throttling of the whole scope does not use up a URL's tries.
-    pub(crate) fn in_job(mut self) -> Self {
-        self.in_job = true;
+    /// R1: in a job, throttling of the whole scope does not use up a URL's tries. And while the job is
+    /// crowded, what would only wait for its departure comes back at once.
+    pub(crate) fn in_job(mut self, crowd: &Arc<Crowd>) -> Self {
+        self.job = Some(Arc::clone(crowd));
         self
+    }
+}
+
+/// Whether scopes of a job with something due wait for a lane.
+#[derive(Debug, Default)]
+pub(crate) struct Crowd(AtomicBool);
+
+impl Crowd {
+    pub(crate) fn note(&self, is_crowded: bool) {
+        self.0.store(is_crowded, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

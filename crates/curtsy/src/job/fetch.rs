@@ -1,6 +1,7 @@
 //! One URL of a job: fetched, its body handed to the sink, its end told.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use curtsy_core::{Bound, Reason, Scope, Timestamp};
 use curtsy_store::QueuedUrl;
@@ -10,7 +11,7 @@ use url::Url;
 
 use super::Shared;
 use super::manifest::{Line, Outcome, without_userinfo};
-use crate::client::{Request, Tally};
+use crate::client::{Crowd, Request, Tally};
 use crate::error::{Error, ErrorKind};
 use crate::reply::{Deferred, Disallowed, Reply, Response};
 use crate::sink::{Ended, Place, is_inside, path_of};
@@ -27,6 +28,8 @@ pub(super) enum Aftermath {
     None,
     /// The whole scope waits.
     Park(Bound),
+    /// Others wait for a lane, and this scope may only depart later; nothing has ended.
+    MadeRoom(Timestamp),
     /// It has not ended: nothing departs any more.
     Closed,
 }
@@ -52,7 +55,7 @@ impl Shared {
             tally: Tally::default(),
             receipt,
         };
-        let request = match request_of(queued) {
+        let request = match request_of(queued, &self.crowd) {
             Ok(request) => request,
             Err(error) => return self.fail(errand, &error).await,
         };
@@ -63,6 +66,11 @@ impl Shared {
             let response = match reply {
                 Ok(Reply::Response(response)) => response,
                 Ok(Reply::Disallowed(no)) => return self.disallow(errand, &no).await,
+                Ok(Reply::Deferred(Deferred {
+                    bound,
+                    made_room: true,
+                    ..
+                })) => return Ok(Aftermath::MadeRoom(bound.not_before)),
                 Ok(Reply::Deferred(deferred)) => return self.defer(scope, errand, &deferred).await,
                 Err(error) if error.kind() == ErrorKind::Closed => return Ok(Aftermath::Closed),
                 Err(error) if is_of_the_job(&error) => return Err(error),
@@ -249,8 +257,8 @@ fn describe(error: &Error) -> String {
     format!("{}: {error}", error.kind().label())
 }
 
-fn request_of(queued: &QueuedUrl) -> Result<Request, Error> {
-    let mut request = Request::get(&queued.url)?.in_job();
+fn request_of(queued: &QueuedUrl, crowd: &Arc<Crowd>) -> Result<Request, Error> {
+    let mut request = Request::get(&queued.url)?.in_job(crowd);
     if let Some(out) = &queued.out
         && !is_inside(Path::new(out))
     {

@@ -31,6 +31,8 @@ struct Lane {
     /// Whether the queue may have more of it.
     more: bool,
     parked: Option<Bound>,
+    /// When the scope's next departure may be, where it has made room until then.
+    resting_until: Option<Timestamp>,
     /// A place for each URL that is fetched or on its way to the record.
     unrecorded: Arc<Semaphore>,
 }
@@ -50,6 +52,7 @@ pub(super) async fn run(
         urls: leased.urls.into(),
         more: true,
         parked: None,
+        resting_until: None,
         unrecorded: Arc::new(Semaphore::new(MAX_UNRECORDED as usize)),
     };
     lane.work().await?;
@@ -84,21 +87,26 @@ impl Lane {
                 Aftermath::Park(bound) => {
                     self.parked = Some(self.parked.map_or(bound, |parked| parked.latest(bound)))
                 }
+                // The queue keeps it among the scopes that are due later, the earliest first.
+                Aftermath::MadeRoom(until) => self.resting_until = Some(until),
                 Aftermath::Closed => self.more = false,
             }
         }
     }
 
     /// How many may be under way: one more than in flight, which waits at the gate meanwhile, and those
-    /// that wait for their own next try and are in nobody's way.
+    /// that wait for their own next try and are in nobody's way. While others wait for a lane, only one.
     fn width(&self) -> usize {
+        if self.shared.crowd.is_crowded() {
+            return 1;
+        }
         self.host.policy.per_host as usize + 1 + self.host.resting().min(MAX_RESTING)
     }
 
     /// The next URL to start; none where the scope waits, the job stops, or nothing is due.
     async fn next(&mut self) -> Result<Option<QueuedUrl>, Error> {
         let over = self.parked.is_some() || !self.more || self.lost.load(Ordering::Relaxed);
-        if over || self.shared.is_stopping() {
+        if over || self.shared.is_stopping() || self.resting_until.is_some() {
             return Ok(None);
         }
         if self.urls.is_empty() {
@@ -136,7 +144,7 @@ impl Lane {
                 until: bound.not_before,
                 reason: bound.reason.label().to_owned(),
             },
-            None => Rest::Due(Timestamp::EPOCH),
+            None => Rest::Due(self.resting_until.unwrap_or(Timestamp::EPOCH)),
         };
         let queue = &self.shared.queue;
         let release = || async {

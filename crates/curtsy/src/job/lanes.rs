@@ -11,11 +11,9 @@ use tokio::task::{JoinError, JoinSet};
 use super::{DEFAULT_LEASE, Shared, lane};
 use crate::error::{Error, ErrorKind};
 
-/// Scopes that are worked on at once.
-const MAX_LANES: usize = 2048;
-
-#[derive(Default)]
 pub(super) struct Lanes {
+    /// How many there may be.
+    most: usize,
     tasks: JoinSet<Result<LeaseToken, Error>>,
     held: HashMap<LeaseToken, Held>,
     /// When the leases are renewed next.
@@ -29,13 +27,22 @@ struct Held {
 }
 
 impl Lanes {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most: most.max(1),
+            tasks: JoinSet::new(),
+            held: HashMap::new(),
+            renewal: Timestamp::EPOCH,
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
 
     /// How many more there may be.
     pub(super) fn room(&self) -> usize {
-        MAX_LANES - self.tasks.len()
+        self.most - self.tasks.len()
     }
 
     /// Starts a lane for a scope leased at `now`.

@@ -5,6 +5,7 @@
 //! recorded stands and everything else is fetched again.
 
 mod dir;
+mod feed;
 mod fetch;
 mod lane;
 mod lanes;
@@ -17,16 +18,17 @@ use std::time::Duration;
 
 use curtsy_core::{Reason, Timestamp};
 use curtsy_store::queue::MAX_PAGE;
-use curtsy_store::{Enqueued, NewUrl, Queue};
-use url::Url;
+use curtsy_store::{Enqueued, Queue};
 
 pub use dir::JobDir;
+pub use feed::Feed;
 pub use manifest::{Line, Outcome};
 pub use summary::{Progress, Summary};
 
-use crate::client::Client;
+use crate::client::{Client, Crowd};
 use crate::error::{Error, ErrorKind};
 use crate::sink::Sink;
+use feed::Feeds;
 use lanes::Lanes;
 use recorder::Recorder;
 
@@ -34,6 +36,12 @@ use recorder::Recorder;
 const WORKER: &str = "local";
 /// How long a lease lasts where the worker dies.
 pub const DEFAULT_LEASE: Duration = Duration::from_secs(60);
+/// Scopes that are worked on at once.
+pub const DEFAULT_SCOPES: usize = 2048;
+/// What is due within so long is room made for.
+const SOON: Duration = Duration::from_secs(10);
+/// URLs that a scope is handed at once while others wait for its lane.
+const SMALL_PAGE: usize = 4;
 /// How many times a job with nothing else left asks for a robots.txt that cannot be read.
 const ROBOTS_ROUNDS: u32 = 3;
 
@@ -46,6 +54,9 @@ pub struct JobOptions {
     pub max_wait: Duration,
     /// Whether URLs that failed for good are taken up again. Default: no.
     pub retry_failed: bool,
+    /// Scopes that are worked on at once, at least 1. Where there are more, those that only wait for
+    /// their next departure make room. Default: [`DEFAULT_SCOPES`].
+    pub scopes: usize,
 }
 
 impl Default for JobOptions {
@@ -54,6 +65,7 @@ impl Default for JobOptions {
             keep_bodies: true,
             max_wait: curtsy_core::policy::DEFAULT_MAX_RETRY_AFTER,
             retry_failed: false,
+            scopes: DEFAULT_SCOPES,
         }
     }
 }
@@ -84,6 +96,8 @@ struct Shared {
     sink: Sink,
     keep_bodies: bool,
     progress: summary::Counters,
+    feeds: Feeds,
+    crowd: Arc<Crowd>,
 }
 
 /// Stops a job gracefully: requests in flight finish, nothing else departs.
@@ -127,6 +141,8 @@ impl Job {
             sink,
             keep_bodies: options.keep_bodies,
             progress,
+            feeds: Feeds::default(),
+            crowd: Arc::default(),
         });
         let recorder = Recorder::start(&shared, groups, &dir.manifest())?;
         Ok(Self {
@@ -142,13 +158,7 @@ impl Job {
     /// # Errors
     /// The queue failed, or an entry is no http(s) URL.
     pub async fn add(&self, entries: Vec<NewEntry>) -> Result<Enqueued, Error> {
-        let urls = entries
-            .into_iter()
-            .map(|entry| self.new_url(entry))
-            .collect::<Result<Vec<_>, _>>()?;
-        let enqueued = self.shared.queue.enqueue(urls).await?;
-        self.shared.progress.add(enqueued.added);
-        Ok(enqueued)
+        self.shared.add(entries).await
     }
 
     /// What stops this job.
@@ -163,7 +173,7 @@ impl Job {
         ProgressView(Arc::clone(&self.shared))
     }
 
-    /// Works until every URL has ended, only deferred ones are left that have to wait for too long, or it
+    /// Works until every URL has ended and no [`Feed`] is left, only deferred ones are left that have to wait for too long, or it
     /// is stopped; then the manifest has one line a URL, unless it was stopped.
     ///
     /// # Errors
@@ -195,14 +205,17 @@ impl Job {
 
     async fn work(&self) -> Result<(), Error> {
         let (shared, gate) = (&self.shared, &self.shared.client.shared.gate);
-        let mut lanes = Lanes::default();
+        let mut lanes = Lanes::new(self.options.scopes);
         let mut patience = Patience::default();
+        let mut fed = shared.feeds.watch();
         while !shared.is_stopping() {
+            // Before it is looked what is due: what is added meanwhile wakes this loop.
+            let is_fed = fed.borrow_and_update().is_open();
             let due = match self.start_lanes(&mut lanes).await {
                 Err(error) if error.kind() == ErrorKind::Closed => break,
                 due => due?,
             };
-            if lanes.is_empty() {
+            if lanes.is_empty() && !is_fed {
                 let Some(due) = due else { break };
                 let wait = due.since(shared.client.now());
                 if wait > self.options.max_wait || !patience.goes_on(&shared.progress, wait) {
@@ -214,6 +227,7 @@ impl Job {
             let ended = tokio::select! {
                 ended = lanes.next_end() => ended,
                 () = shared.client.until(wake) => Ok(()),
+                _ = fed.changed() => Ok(()),
                 () = gate.until_closed() => Ok(()),
                 error = self.recorder.failed() => Err(error),
             };
@@ -246,9 +260,14 @@ impl Job {
         if room > 0 {
             let lease = || async {
                 let now = shared.client.now();
+                let page = if shared.crowd.is_crowded() {
+                    SMALL_PAGE
+                } else {
+                    MAX_PAGE
+                };
                 let leased = shared
                     .queue
-                    .lease_due(WORKER, room, MAX_PAGE, DEFAULT_LEASE, now);
+                    .lease_due(WORKER, room, page, DEFAULT_LEASE, now);
                 Ok((leased.await?, now))
             };
             let (leased, now) = gate.patiently(lease).await?;
@@ -256,8 +275,13 @@ impl Job {
                 .into_iter()
                 .for_each(|leased| lanes.start(shared, leased, now));
         }
-        gate.patiently(|| async { Ok(shared.queue.next_due().await?) })
-            .await
+        let due = gate
+            .patiently(|| async { Ok(shared.queue.next_due().await?) })
+            .await?;
+        let soon = shared.client.now().after(SOON);
+        let is_crowded = lanes.room() == 0 && due.is_some_and(|due| due <= soon);
+        shared.crowd.note(is_crowded);
+        Ok(due)
     }
 
     async fn renew(&self, lanes: &mut Lanes) -> Result<(), Error> {
@@ -274,26 +298,6 @@ impl Job {
         let (lost, now) = gate.persistently(renew).await?;
         lanes.renewed(&lost, now);
         Ok(())
-    }
-
-    fn new_url(&self, entry: NewEntry) -> Result<NewUrl, Error> {
-        let invalid = || Error::new(ErrorKind::InvalidUrl, "not an http(s) URL");
-        let mut url = Url::parse(&entry.url).map_err(|_| invalid())?;
-        let scope = self
-            .shared
-            .client
-            .shared
-            .policies
-            .scope_of(&url)
-            .ok_or_else(invalid)?;
-        url.set_fragment(None);
-        Ok(NewUrl {
-            scope: scope.as_str().to_owned(),
-            url: entry.url,
-            key: Some(url.into()),
-            out: entry.out,
-            headers: entry.headers,
-        })
     }
 }
 

@@ -5,6 +5,8 @@
 mod audit;
 mod body_hints;
 mod content;
+mod crowd;
+mod feed;
 mod gate;
 mod hostile;
 mod https;
