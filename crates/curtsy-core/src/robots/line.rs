@@ -28,6 +28,8 @@ pub(super) enum Field {
     CrawlDelay,
     RequestRate,
     Sitemap,
+    ContentUsage,
+    ContentSignal,
     /// Known elsewhere, and reported only.
     Reported,
 }
@@ -154,9 +156,9 @@ const NAMES: [(&str, Field, Spelling); 24] = [
     ("noindex", Field::Reported, Spelling::Exact),
     ("nofollow", Field::Reported, Spelling::Exact),
     ("noarchive", Field::Reported, Spelling::Exact),
-    ("content-usage", Field::Reported, Spelling::Exact),
-    ("content-signal", Field::Reported, Spelling::Exact),
-    ("content-signals", Field::Reported, Spelling::Exact),
+    ("content-usage", Field::ContentUsage, Spelling::Exact),
+    ("content-signal", Field::ContentSignal, Spelling::Exact),
+    ("content-signals", Field::ContentSignal, Spelling::Exact),
 ];
 
 fn two_words(content: &[u8]) -> Option<(&[u8], &[u8])> {

@@ -7,8 +7,9 @@
 //!
 //! Not supported, and why: cutting long lines (it turns a rule into a wider one), a directory allowed
 //! because its `index.html` is (no rule of the RFC), regular expressions. Visit-time, Host,
-//! Clean-param, Noindex, Content-Usage and Content-Signal forbid nothing here; they are reported as
-//! [`Warning`]s with their line.
+//! Clean-param and Noindex forbid nothing here; they are reported as [`Warning`]s with their line.
+//! Content-Usage and Content-Signal are read and reported ([`Preferences`]); they forbid no fetching
+//! either.
 //!
 //! The way of one file: a fetch ends in an [`Answer`], which [`record`] folds into what is stored of
 //! the origin ([`Fetched`]); [`freshness`] says when to ask again, [`access`] what holds meanwhile.
@@ -22,6 +23,7 @@ mod line;
 mod parse;
 mod pattern;
 mod place;
+mod preferences;
 mod record;
 mod rules;
 mod scan;
@@ -41,6 +43,7 @@ pub use delay::{MAX_DELAY, RequestRate};
 pub use expiry::{Freshness, MAX_AGE, MAX_STALE, freshness, retry_after};
 pub use fetched::{Failing, Fetched, StoredCopy, Unreachable, Validators};
 pub use place::{read_url, robots_url};
+pub use preferences::{Preferences, RobotsTag, Vocabulary, Wishes};
 pub use record::{Answer, record};
 pub use token::ProductToken;
 pub use verdict::{Rule, Verdict};
@@ -48,6 +51,7 @@ pub use warning::{Warning, WarningKind};
 
 use crate::time::Timestamp;
 use delay::Delays;
+use preferences::SitePreferences;
 use rules::RuleSet;
 use sitemap::Sitemaps;
 use spelling::spell_path;
@@ -59,6 +63,7 @@ pub struct Robots {
     group: Group,
     rules: RuleSet,
     delays: Delays,
+    preferences: SitePreferences,
     sitemaps: Sitemaps,
     warnings: Warnings,
 }
@@ -141,6 +146,19 @@ impl Robots {
     #[must_use]
     pub fn request_rates(&self) -> &[RequestRate] {
         self.delays.request_rates()
+    }
+
+    /// What the Content-Usage records wish for a URL. Says nothing about fetching.
+    #[must_use]
+    pub fn content_usage(&self, url: &Url) -> Wishes {
+        let path = &url[Position::BeforePath..Position::AfterQuery];
+        self.preferences.usage(path.as_bytes())
+    }
+
+    /// What the Content-Signal records wish for the whole site. Says nothing about fetching.
+    #[must_use]
+    pub fn content_signal(&self) -> Wishes {
+        self.preferences.signal()
     }
 
     /// The sitemaps in the order of the file, each once; relative ones are resolved against `base`, the

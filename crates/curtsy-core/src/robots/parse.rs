@@ -3,6 +3,7 @@
 use super::body::{self, Body};
 use super::delay::{Delays, MAX_DELAY, read_crawl_delay, read_request_rate};
 use super::line::{self, Field, Line, Lines, Spelling};
+use super::preferences::SitePreferences;
 use super::rules::{Found, RuleSet};
 use super::sitemap::Sitemaps;
 use super::token::{ProductToken, names_everyone};
@@ -63,6 +64,7 @@ struct Audience {
 struct Side<'a> {
     rules: Vec<Found<'a>>,
     delays: Delays,
+    preferences: SitePreferences,
 }
 
 impl<'a> Draft<'a> {
@@ -90,7 +92,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn read_line(&mut self, number: u32, content: &'a [u8]) {
+    fn read_line(&mut self, at: u32, content: &'a [u8]) {
         let (field, value, spelling) = match line::read(content) {
             Line::Blank => return,
             Line::Record {
@@ -99,28 +101,28 @@ impl<'a> Draft<'a> {
                 spelling,
             } => (field, value, spelling),
             Line::Unknown => {
-                return self
-                    .warnings
-                    .add(number, WarningKind::UnknownRecord, content);
+                return self.warnings.add(at, WarningKind::UnknownRecord, content);
             }
-            Line::NoRecord => return self.warnings.add(number, WarningKind::NoRecord, content),
+            Line::NoRecord => return self.warnings.add(at, WarningKind::NoRecord, content),
         };
         match spelling {
             Spelling::Exact => {}
-            Spelling::Misspelt => self.warnings.add(number, WarningKind::Misspelt, content),
-            Spelling::NoColon => self.warnings.add(number, WarningKind::NoColon, content),
+            Spelling::Misspelt => self.warnings.add(at, WarningKind::Misspelt, content),
+            Spelling::NoColon => self.warnings.add(at, WarningKind::NoColon, content),
         }
         let warning = match field {
             Field::UserAgent => self.open(value),
-            Field::Allow => self.add_rule(true, number, content, value),
-            Field::Disallow => self.add_rule(false, number, content, value),
+            Field::Allow => self.add_rule(true, at, content, value),
+            Field::Disallow => self.add_rule(false, at, content, value),
             Field::CrawlDelay => self.add_crawl_delay(value),
             Field::RequestRate => self.add_request_rate(value),
             Field::Sitemap => self.sitemaps.add(value),
+            Field::ContentUsage => self.add_wishes(|side| side.preferences.add_usage(value)),
+            Field::ContentSignal => self.add_wishes(|side| side.preferences.add_signal(value)),
             Field::Reported => Some(WarningKind::NotObeyed),
         };
         if let Some(kind) = warning {
-            self.warnings.add(number, kind, content);
+            self.warnings.add(at, kind, content);
         }
     }
 
@@ -157,8 +159,7 @@ impl<'a> Draft<'a> {
             return Some(WarningKind::RuleBeforeAgent);
         }
         self.step = Step::AfterRule;
-        // Rules for everyone fall away where a group names us, so from then on they are not kept.
-        let (us, everyone) = (self.group.us, self.group.everyone && !self.named);
+        let Audience { us, everyone } = self.audience();
         if !us && !everyone {
             return None;
         }
@@ -184,10 +185,28 @@ impl<'a> Draft<'a> {
         None
     }
 
+    /// Wishes are told to the agents above them, as rules are, but end no list of agents.
+    fn add_wishes(
+        &mut self,
+        add: impl FnMut(&mut Side<'a>) -> Option<WarningKind>,
+    ) -> Option<WarningKind> {
+        if self.step == Step::BeforeAgents {
+            return Some(WarningKind::RuleBeforeAgent);
+        }
+        self.sides(self.audience()).filter_map(add).last()
+    }
+
+    /// Whom a rule is kept for. Rules for everyone fall away where a group names us.
+    fn audience(&self) -> Audience {
+        Audience {
+            us: self.group.us,
+            everyone: self.group.everyone && !self.named,
+        }
+    }
+
     fn add_crawl_delay(&mut self, value: &[u8]) -> Option<WarningKind> {
-        let scope = match self.begin_delay() {
-            Ok(scope) => scope,
-            Err(kind) => return Some(kind),
+        let Some(scope) = self.begin_delay() else {
+            return Some(WarningKind::DelayBeforeAgent);
         };
         let Some(secs) = read_crawl_delay(value) else {
             return Some(WarningKind::MalformedDelay);
@@ -199,9 +218,8 @@ impl<'a> Draft<'a> {
     }
 
     fn add_request_rate(&mut self, value: &[u8]) -> Option<WarningKind> {
-        let scope = match self.begin_delay() {
-            Ok(scope) => scope,
-            Err(kind) => return Some(kind),
+        let Some(scope) = self.begin_delay() else {
+            return Some(WarningKind::DelayBeforeAgent);
         };
         let Some(rate) = read_request_rate(value) else {
             return Some(WarningKind::MalformedRate);
@@ -212,13 +230,13 @@ impl<'a> Draft<'a> {
         (rate.interval > MAX_DELAY).then_some(WarningKind::ClampedDelay)
     }
 
-    fn begin_delay(&mut self) -> Result<Audience, WarningKind> {
+    fn begin_delay(&mut self) -> Option<Audience> {
         match self.step {
-            Step::BeforeAgents => return Err(WarningKind::DelayBeforeAgent),
+            Step::BeforeAgents => return None,
             Step::AfterAgent | Step::AfterDelay => self.step = Step::AfterDelay,
             Step::AfterRule => {}
         }
-        Ok(self.delay_scope)
+        Some(self.delay_scope)
     }
 
     fn sides(&mut self, audience: Audience) -> impl Iterator<Item = &mut Side<'a>> {
@@ -240,6 +258,7 @@ impl<'a> Draft<'a> {
             group,
             rules: RuleSet::compile(&side.rules),
             delays: side.delays,
+            preferences: side.preferences,
             sitemaps: self.sitemaps,
             warnings: self.warnings,
         }
@@ -369,15 +388,11 @@ mod tests {
     fn a_file_that_is_too_large_says_where_it_was_cut() {
         let file = "User-agent: *\n".to_owned() + &"Disallow: /a\n".repeat(50_000);
         let robots = read(&file);
-        let warning = robots
-            .warnings()
-            .last()
-            .map(|warning| (warning.line, warning.kind));
-        assert_eq!(warning, Some(((512_000 - 14) / 13 + 1, WarningKind::Cut)));
-        let utf16: Vec<u8> = "\u{FEFF}User-agent: *"
-            .encode_utf16()
-            .flat_map(u16::to_le_bytes)
-            .collect();
+        let last = robots.warnings().last().unwrap();
+        let expected = ((512_000 - 14) / 13 + 1, WarningKind::Cut);
+        assert_eq!((last.line, last.kind), expected);
+        let utf16 = "\u{FEFF}User-agent: *".encode_utf16();
+        let utf16: Vec<u8> = utf16.flat_map(u16::to_le_bytes).collect();
         let robots = parse(&utf16, &ProductToken::from_user_agent("x"));
         assert_eq!(robots.warnings()[0].kind, WarningKind::Utf16);
         assert_eq!(robots.group(), Group::Everyone);

@@ -27,7 +27,7 @@ pub enum WarningKind {
     /// A record with a name that is not known.
     UnknownRecord,
     /// A record that is known, has no say over access and is not obeyed: Host, Clean-param,
-    /// Visit-time, Noindex, Content-Usage and the like.
+    /// Visit-time, Noindex and the like.
     NotObeyed,
     /// A line that is no record.
     NoRecord,
@@ -35,7 +35,7 @@ pub enum WarningKind {
     Misspelt,
     /// A record without its colon; obeyed.
     NoColon,
-    /// A rule before the first agent line; ignored.
+    /// A rule, a Content-Usage or a Content-Signal before the first agent line; ignored.
     RuleBeforeAgent,
     /// A Crawl-delay or Request-rate before the first agent line; ignored.
     DelayBeforeAgent,
@@ -51,6 +51,10 @@ pub enum WarningKind {
     ClampedDelay,
     /// A Sitemap without a value.
     EmptySitemap,
+    /// A Content-Usage or Content-Signal for us that is no statement of preference; ignored.
+    MalformedPreference,
+    /// A Content-Usage for us beyond the 256 that are kept; ignored.
+    TooManyPreferences,
 }
 
 impl WarningKind {
@@ -74,6 +78,8 @@ impl WarningKind {
             Self::MalformedRate => "malformed_rate",
             Self::ClampedDelay => "clamped_delay",
             Self::EmptySitemap => "empty_sitemap",
+            Self::MalformedPreference => "malformed_preference",
+            Self::TooManyPreferences => "too_many_preferences",
         }
     }
 
@@ -95,6 +101,8 @@ impl WarningKind {
             Self::MalformedRate => "not a request rate, ignored",
             Self::ClampedDelay => "delay of more than a day, cut to a day",
             Self::EmptySitemap => "sitemap without a value",
+            Self::MalformedPreference => "not a statement of preference, ignored",
+            Self::TooManyPreferences => "more than 256 statements of preference, ignored",
         }
     }
 }

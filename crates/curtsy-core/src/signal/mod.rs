@@ -179,6 +179,14 @@ pub fn read(
     settle::settle(ledger, status, || body.is_some_and(body::speaks_of_limits))
 }
 
+/// Reads a date as servers print them, for fields that are not about pace. One without a zone is taken as
+/// UTC; `now` decides the century of a year of two digits.
+pub(crate) fn read_date(text: &str, now: Timestamp) -> Option<Timestamp> {
+    let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
+    let micros = http_date::parse(text, now)?.micros;
+    Some(Timestamp::from_micros(u64::try_from(micros).unwrap_or(0)))
+}
+
 impl Signal {
     /// The slowest sustained spacing that a stated rate asks for: the largest window / limit of the
     /// quotas that count requests.
