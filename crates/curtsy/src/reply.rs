@@ -3,6 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
+use curtsy_core::robots::Preferences;
 use curtsy_core::{Bound, Timestamp};
 use http::{HeaderMap, StatusCode};
 use url::Url;
@@ -35,6 +36,9 @@ pub struct Response {
     pub status: StatusCode,
     /// Its headers.
     pub headers: HeaderMap,
+    /// What the server wants done with it, by its headers and, where that was asked, robots.txt. Nothing
+    /// here acts on it.
+    pub preferences: Preferences,
     /// R4: no request departed; the scope is suppressed after 403s, and this 403 is curtsy's own.
     pub synthetic: bool,
     /// How many requests departed for it, redirects included, robots.txt not.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use curtsy_core::audit::{Entry, Event};
-use curtsy_core::robots::Access;
+use curtsy_core::robots::{Access, Preferences};
 use curtsy_core::{Bound, Decline, HostState, Reason, Suppression};
 
 use super::Client;
@@ -19,12 +19,14 @@ use crate::robots::Consulted;
 const SHORT_WAIT: Duration = Duration::from_secs(1);
 
 impl Client {
-    /// R4 and O4: what ends a request before it departs.
+    /// R4 and O4: what ends a request before it departs. What robots.txt wishes for the use of the URL
+    /// goes along with the journey.
     pub(super) async fn before_departure(
         &self,
-        journey: &Journey,
+        journey: &mut Journey,
         station: &Station,
     ) -> Result<Option<Reply>, Error> {
+        journey.preferences = Preferences::default();
         let policy = &station.host.policy;
         if !policy.polite {
             return Ok(None);
@@ -51,6 +53,7 @@ impl Client {
             Access::Rules { robots, .. } => {
                 let verdict = robots.verdict(&journey.url);
                 if verdict.allowed {
+                    journey.preferences = Preferences::of_robots(robots, &journey.url);
                     return Ok(None);
                 }
                 (

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use curtsy_core::audit::Subject;
-use curtsy_core::robots::ProductToken;
+use curtsy_core::robots::{Preferences, ProductToken};
 use curtsy_core::{Answer, Bound, Class, Decline, Kind, Next, Timestamp, retry};
 use http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, LOCATION,
@@ -40,6 +40,8 @@ pub(super) struct Journey {
     body: Bytes,
     /// The URLs that redirected so far.
     passed: Vec<Url>,
+    /// What the robots.txt of `url` wishes.
+    pub(super) preferences: Preferences,
     pub(super) tally: Tally,
 }
 
@@ -118,6 +120,7 @@ impl Client {
             guard: Guard::Any,
             body: request.body.clone(),
             passed: Vec::new(),
+            preferences: Preferences::default(),
             tally: Tally::default(),
         }
     }
@@ -216,9 +219,12 @@ impl Client {
             drain(answered).await;
             return Stop::Redirect(next, status);
         }
+        let mut preferences = std::mem::take(&mut journey.preferences);
+        preferences.add_headers(&answered.head.headers, &journey.token, self.now());
         Stop::Reply(Reply::Response(Response {
             url: journey.url.clone(),
             status,
+            preferences,
             headers: answered.head.headers,
             synthetic: false,
             attempts: journey.tally.attempts,
@@ -280,6 +286,7 @@ impl Journey {
             url: self.url.clone(),
             status: StatusCode::FORBIDDEN,
             headers: HeaderMap::new(),
+            preferences: Preferences::default(),
             synthetic: true,
             attempts: self.tally.attempts,
             first_departure: self.tally.first_departure,

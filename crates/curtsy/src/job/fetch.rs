@@ -113,6 +113,7 @@ impl Shared {
         if let Some(value) = response.headers.get(http::header::CONTENT_TYPE) {
             line.set_content_type(value);
         }
+        line.set_preferences(&response.preferences);
         line
     }
 

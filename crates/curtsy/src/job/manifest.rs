@@ -1,8 +1,10 @@
 //! `manifest.jsonl`: one line for every URL of a job.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use curtsy_core::Timestamp;
+use curtsy_core::robots::{Preferences, Wishes};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -76,6 +78,17 @@ pub struct Line {
     pub content_type: Option<String>,
     /// Why it was not fetched.
     pub error: Option<String>,
+    /// What X-Robots-Tag asks of this crawler, as `noindex` and `max-snippet:20`; at most one of each
+    /// directive, the strictest. Like the next two it is reported, not enforced, and left out where empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub robots_tag: Vec<String>,
+    /// Content-Usage of the response and of robots.txt, as `"train-ai": "n"`; an `n` of either stands. Keys
+    /// that are not known are left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub content_usage: BTreeMap<String, String>,
+    /// Content-Signal, likewise, as `"ai-train": "no"`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub content_signal: BTreeMap<String, String>,
 }
 
 /// The longest Content-Type that is kept, in characters.
@@ -97,6 +110,9 @@ impl Line {
             finished: Some(at.to_rfc3339()),
             content_type: None,
             error: None,
+            robots_tag: Vec::new(),
+            content_usage: BTreeMap::new(),
+            content_signal: BTreeMap::new(),
         }
     }
 
@@ -124,6 +140,17 @@ impl Line {
                 .take(MAX_CONTENT_TYPE)
                 .collect(),
         );
+    }
+
+    pub(crate) fn set_preferences(&mut self, preferences: &Preferences) {
+        let told = |wishes: &Wishes| {
+            let told = wishes.told();
+            told.map(|(key, word)| (key.to_owned(), word.to_owned()))
+                .collect()
+        };
+        self.robots_tag = preferences.robots_tag.words();
+        self.content_usage = told(&preferences.content_usage);
+        self.content_signal = told(&preferences.content_signal);
     }
 
     /// The body was fetched and cannot be stored under its name.
