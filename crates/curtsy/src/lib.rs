@@ -25,7 +25,7 @@ pub use curtsy_store as store;
 pub use audit::Audit;
 pub use client::{
     Client, ClientBuilder, DEFAULT_CONCURRENCY, DEFAULT_USER_AGENT, Explanation, Request,
-    RobotsSay, ScopeView,
+    RobotsReport, RobotsSay, ScopeView,
 };
 pub use error::{Error, ErrorKind};
 pub use job::{

@@ -213,7 +213,7 @@ impl Client {
     }
 }
 
-fn robots_say(said: Consulted, url: &Url) -> RobotsSay {
+pub(super) fn robots_say(said: Consulted, url: &Url) -> RobotsSay {
     match said {
         Consulted::Access(access) => match &*access {
             Access::Rules { robots, .. } => {
@@ -240,6 +240,6 @@ fn robots_say(said: Consulted, url: &Url) -> RobotsSay {
     }
 }
 
-fn parse(url: &str) -> Result<Url, Error> {
+pub(super) fn parse(url: &str) -> Result<Url, Error> {
     Url::parse(url).map_err(|error| Error::new(ErrorKind::InvalidUrl, "not a URL").caused_by(error))
 }

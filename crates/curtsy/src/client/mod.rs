@@ -5,6 +5,7 @@ mod builder;
 mod inspect;
 mod journey;
 mod request;
+mod robots;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub use inspect::{Explanation, RobotsSay, ScopeView};
 pub(crate) use journey::Tally;
 pub(crate) use request::Crowd;
 pub use request::Request;
+pub use robots::RobotsReport;
 
 use crate::audit::Audit;
 use crate::error::{Error, ErrorKind};

@@ -158,6 +158,18 @@ impl Client {
         Ok(said)
     }
 
+    /// What is known of the file that governs a URL, once it has been consulted.
+    pub(crate) fn known_robots(&self, url: &Url) -> Option<Arc<Fetched>> {
+        let entry = self.shared.robots.entry(&Origin::of(url)?);
+        let known = entry.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().map(|known| Arc::clone(&known.fetched))
+    }
+
+    /// What that file lets the crawler with another token do.
+    pub(crate) fn judge(&self, fetched: &Fetched, url: &Url, token: &ProductToken) -> Access {
+        access(fetched, token, &self.reading(url), self.now())
+    }
+
     /// From memory, else from the store, else from the server.
     async fn look_up(
         &self,

@@ -68,3 +68,34 @@ async fn delays_and_waits_show_while_they_last() {
     assert!(!client.forget(&scope).await.unwrap());
     assert_eq!(client.state(&scope).await.unwrap().departures(), 0);
 }
+
+#[tokio::test]
+async fn a_judgement_of_another_crawler_reads_the_same_file_and_leaves_the_pace_alone() {
+    let origin = origin(
+        r#"{"robots": "User-agent: *\nDisallow: /no\nUser-agent: MossBot\nCrawl-delay: 60\nDisallow: /moss\n"}"#,
+    )
+    .await;
+    let client = client(|_| ());
+    for (agent, path, expected) in [
+        (
+            None,
+            "/no",
+            RobotsSay::Disallowed(Some(("Disallow: /no".to_owned(), 2))),
+        ),
+        (Some("MossBot/2"), "/no", RobotsSay::Allowed(None)),
+        (
+            Some("MossBot/2"),
+            "/moss",
+            RobotsSay::Disallowed(Some(("Disallow: /moss".to_owned(), 5))),
+        ),
+    ] {
+        let report = client.robots(&origin.url(path), agent).await.unwrap();
+        assert_eq!(report.said, expected, "{agent:?} {path}");
+        assert_eq!(report.asked, agent.is_none(), "{agent:?} {path}");
+        assert_eq!(report.file.as_str(), origin.url("/robots.txt"));
+        assert!(report.fetched.is_some() && report.access.is_some());
+    }
+    let scope = Scope::named(&origin.addr().to_string());
+    let state = client.state(&scope).await.unwrap();
+    assert_eq!((state.crawl_delay(), state.departures()), (None, 1));
+}
