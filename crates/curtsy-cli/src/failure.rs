@@ -97,8 +97,9 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
     text
 }
 
-/// File names and values may hold line ends and terminal escapes; an error line holds none.
-fn one_line(text: &str) -> String {
+/// File names, values and what servers say may hold line ends and terminal escapes; a line that is shown
+/// holds none.
+pub(crate) fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()

@@ -33,7 +33,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Config {
             command: ConfigCommand::Show(args),
         } => command::config::show(&args, &cli.global),
-        Command::Robots(args) => command::robots::run(&args),
+        Command::Robots(args) => command::robots::run(&args, &cli.global),
         Command::Headers(args) => command::headers::run(&args),
         Command::Origin(args) => command::origin::run(&args),
         Command::Completions { shell } => command::completions::print(shell),

@@ -125,6 +125,22 @@ fn wrong_usage_is_one_line_and_exit_2() {
         ),
         ("robots --file . http://a.example/", "curtsy: .: "),
         (
+            "robots a.example/x",
+            "curtsy: \"a.example/x\": relative URL without a base; write it whole, as https://example.org/page",
+        ),
+        (
+            "robots ftp://a.example/ --state memory:",
+            "curtsy: robots: not an http(s) URL",
+        ),
+        (
+            "robots",
+            "curtsy: usage: the following required arguments were not provided: <URL>; see --help",
+        ),
+        (
+            "robots --jsonl x --json",
+            "curtsy: usage: the argument '--jsonl [<FILE>]' cannot be used with '--json'; see --help",
+        ),
+        (
             "headers none.txt",
             "curtsy: none.txt: No such file or directory",
         ),

@@ -123,6 +123,37 @@ pub(crate) struct ExplainArgs {
     pub(crate) asking: AskingArgs,
 }
 
+/// `curtsy robots`.
+#[derive(Args, Debug)]
+pub(crate) struct RobotsArgs {
+    /// URL that is asked about
+    #[arg(required_unless_present = "jsonl", value_hint = ValueHint::Url)]
+    pub(crate) url: Option<String>,
+    /// Read this robots.txt instead of the site's own, without network; - is standard input
+    #[arg(long, value_name = "ROBOTS", value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+    /// Crawler that is judged: its product token or whole User-Agent [default: the one of --user-agent]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Print JSON instead
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Answer lines {"robots" or "robots_b64" or "robots_parts", "user_agent", "url"} of a file, or of
+    /// standard input, with one JSON line each
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        default_missing_value = "-",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["url", "file", "agent", "json"]
+    )]
+    pub(crate) jsonl: Option<PathBuf>,
+    /// How the site is asked.
+    #[command(flatten)]
+    pub(crate) asking: AskingArgs,
+}
+
 /// What `curtsy state` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StateCommand {

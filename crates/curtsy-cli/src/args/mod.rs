@@ -21,7 +21,7 @@ use crate::output;
 use crate::value::read;
 
 pub(crate) use connection::{ConnectionArgs, StoreArgs};
-pub(crate) use job::{ExplainArgs, FetchArgs, GetArgs, Options, StateCommand};
+pub(crate) use job::{ExplainArgs, FetchArgs, GetArgs, Options, RobotsArgs, StateCommand};
 pub(crate) use pace::PaceArgs;
 
 /// Fetch as fast as each server permits, and no faster
@@ -73,8 +73,8 @@ pub(crate) enum Command {
     Get(Box<GetArgs>),
     /// Tell which bound holds the next departure to a URL, and whether robots.txt allows it
     Explain(Box<ExplainArgs>),
-    /// Tell what a robots.txt says about a URL: verdict, rule, Crawl-delay, sitemaps
-    Robots(RobotsArgs),
+    /// Tell what a site's robots.txt says about a URL: verdict, rule, Crawl-delay, sitemaps
+    Robots(Box<RobotsArgs>),
     /// Tell how a response's headers are read: waits and quotas
     Headers(HeadersArgs),
     /// Inspect and edit the stored state of scopes
@@ -124,31 +124,6 @@ pub(crate) struct ConfigShowArgs {
     /// The options whose effect is shown.
     #[command(flatten)]
     pub(crate) options: Options,
-}
-
-/// `curtsy robots`.
-#[derive(Args, Debug)]
-pub(crate) struct RobotsArgs {
-    /// The URL that is asked about
-    #[arg(required_unless_present = "jsonl")]
-    pub(crate) url: Option<String>,
-    /// The robots.txt to read instead of the site's own; - is standard input
-    #[arg(long, value_name = "ROBOTS", value_hint = ValueHint::FilePath)]
-    pub(crate) file: Option<PathBuf>,
-    /// The crawler that asks: its product token or whole User-Agent [default: curtsy]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) agent: Option<String>,
-    /// Answer lines {"robots" or "robots_b64" or "robots_parts", "user_agent", "url"} of a file, or of
-    /// standard input, with one JSON line each
-    #[arg(
-        long,
-        value_name = "FILE",
-        num_args = 0..=1,
-        default_missing_value = "-",
-        value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["url", "file", "agent"]
-    )]
-    pub(crate) jsonl: Option<PathBuf>,
 }
 
 /// `curtsy headers`.

@@ -6,7 +6,7 @@ use curtsy::{Audit, Explanation, RobotsSay};
 use serde_json::{Value as Json, json};
 
 use crate::args::{ExplainArgs, GlobalArgs};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, one_line};
 use crate::notices::{clock, notices, short};
 use crate::output::{Results, say};
 use crate::session;
@@ -34,7 +34,8 @@ async fn explain(args: &ExplainArgs, settings: &Settings) -> Result<Exit, Failur
         out.line(&in_json(&explained).to_string())?;
     } else {
         for line in in_words(&explained) {
-            out.line(&line)?;
+            // A rule may hold terminal escapes.
+            out.line(&one_line(&line))?;
         }
     }
     out.finish()?;

@@ -2,89 +2,79 @@
 
 mod answer;
 mod question;
+mod report;
+mod site;
 
 use std::io::Read;
 use std::path::Path;
 
-use curtsy_core::robots::{Group, MAX_BODY, ProductToken, Robots, read_url, robots_url};
-use url::Url;
+use curtsy_core::robots::{MAX_BODY, ProductToken, Robots, read_url, robots_url};
+use url::{ParseError, Url};
 
-use crate::args::RobotsArgs;
+use crate::args::{GlobalArgs, RobotsArgs};
 use crate::failure::{Exit, Failure};
 use crate::lines::{self, Lines};
 use crate::output::{self, Results};
 use answer::Answer;
 use question::Question;
+use report::Report;
 
 /// The crawler that asks where none is named.
 const OWN_NAME: &str = "curtsy";
 /// The longest line of questions in bytes: room for the largest robots.txt that is read, in any escapes.
 const LONGEST_QUESTION: usize = 16 << 20;
 
-/// Answers one question about a file, or a list of them.
+/// Answers one question about a site or a file, or a list of them.
 ///
 /// # Errors
-/// The file or the URL cannot be read, or standard output cannot be written.
-pub(crate) fn run(args: &RobotsArgs) -> Result<Exit, Failure> {
-    match (&args.jsonl, &args.file, &args.url) {
-        (Some(path), _, _) => answer_lines(path),
-        (None, Some(path), Some(url)) => tell(path, args.agent.as_deref().unwrap_or(OWN_NAME), url),
-        _ => Err(Failure::usage(
-            "robots",
-            "asking a site is not supported in this version; give its robots.txt with --file",
-        )),
+/// The file, the URL or the settings cannot be read, the state store failed, or standard output cannot be
+/// written.
+pub(crate) fn run(args: &RobotsArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
+    match (&args.jsonl, &args.url) {
+        (Some(path), _) => answer_lines(path),
+        (None, Some(text)) => {
+            let url = read_url(text).map_err(|error| wrong_url(text, error))?;
+            match &args.file {
+                Some(path) => tell(path, &url, args),
+                None => site::ask(args, text, global),
+            }
+        }
+        (None, None) => Err(Failure::usage("robots", "a URL is needed; see --help")),
     }
 }
 
-/// Tells a person about one URL. Exit 1 where it is disallowed.
-fn tell(path: &Path, agent: &str, url: &str) -> Result<Exit, Failure> {
+fn wrong_url(text: &str, error: ParseError) -> Failure {
+    match error {
+        ParseError::RelativeUrlWithoutBase => Failure::usage(
+            format_args!("{text:?}"),
+            format_args!("{error}; write it whole, as https://example.org/page"),
+        ),
+        error => Failure::usage(format_args!("{text:?}"), error),
+    }
+}
+
+/// Tells what a file says about one URL. Exit 1 where it is disallowed.
+fn tell(path: &Path, url: &Url, args: &RobotsArgs) -> Result<Exit, Failure> {
     let mut body = Vec::new();
     // One octet more, so that the parser sees that there was more.
     lines::open(path)?
         .take(MAX_BODY as u64 + 1)
         .read_to_end(&mut body)
         .map_err(|error| Failure::usage(lines::name(path), error))?;
-    let url = read_url(url).map_err(|error| Failure::usage(format_args!("{url:?}"), error))?;
-    let token = ProductToken::from_user_agent(agent);
+    let token = ProductToken::from_user_agent(args.agent.as_deref().unwrap_or(OWN_NAME));
     let robots = Robots::parse(&body, &token);
-    let verdict = robots.verdict(&url);
-
-    let mut results = Results::start();
-    results.line(&format!(
-        "{} {url}",
-        if verdict.allowed {
-            "allowed"
-        } else {
-            "disallowed"
-        }
-    ))?;
-    results.line(&match verdict.rule {
-        Some(rule) => format!("  rule: {}, line {}", rule.text(), rule.line),
-        None => "  rule: none matches".to_owned(),
-    })?;
-    results.line(&match robots.group() {
-        Group::Named => format!("  group: for {token}"),
-        Group::Everyone => "  group: for everyone (*)".to_owned(),
-        Group::None => format!("  group: none for {token}"),
-    })?;
-    if let Some(delay) = robots.told_crawl_delay_secs() {
-        results.line(&format!("  Crawl-delay: {delay} s"))?;
-    }
-    for sitemap in sitemaps(&robots, &url) {
-        results.line(&format!("  sitemap: {sitemap}"))?;
-    }
-    for warning in robots.warnings() {
-        results.line(&format!("  {warning}"))?;
-    }
-    if robots.warnings_left_off() > 0 {
-        results.line(&format!("  and {} more", robots.warnings_left_off()))?;
-    }
-    results.finish()?;
-    Ok(if verdict.allowed {
-        Exit::Done
-    } else {
-        Exit::No
-    })
+    let verdict = robots.verdict(url);
+    let report = Report {
+        url,
+        token: &token,
+        allowed: verdict.allowed,
+        rule: verdict
+            .rule
+            .map(|rule| (rule.text().into_owned(), rule.line)),
+        robots: Some(&robots),
+        origin: None,
+    };
+    report.print(args.json)
 }
 
 /// Answers each line with one; exit 1 where one is no question.
