@@ -3,7 +3,8 @@
 //! Supported: groups, product tokens, longest match, `*` and `$`, percent-encoding, the size limit and
 //! byte order marks of the RFC; Crawl-delay with a delay scope of its own, Request-rate with times of
 //! day, Sitemap; the usual typing errors. Everything works on octets and each match is bounded by the
-//! lengths of pattern and path: nothing backtracks.
+//! lengths of pattern and path: nothing backtracks. So is the work of a verdict; a file that exhausts it
+//! forbids what it may forbid.
 //!
 //! Not supported, and why: cutting long lines (it turns a rule into a wider one), a directory allowed
 //! because its `index.html` is (no rule of the RFC), regular expressions. Visit-time, Host,

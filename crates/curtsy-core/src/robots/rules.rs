@@ -6,6 +6,10 @@ use std::ops::Range;
 use super::pattern::matches;
 use super::spelling::{spell_path, spell_pattern, spell_query_values};
 
+/// The most octets of paths that stars are tried on for one verdict, about 40 ms of work. A path of 500
+/// octets meets 16,000 rules with stars before that, one of 8,000 meets 1,000.
+const MAX_WORK: usize = 8 << 20;
+
 /// A rule as it stands in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found<'a> {
@@ -64,7 +68,8 @@ impl RuleSet {
         set
     }
 
-    /// The rule that wins for a path with its query.
+    /// The rule that wins for a path with its query. Where that costs more than [`MAX_WORK`], the next
+    /// `Disallow` that may match counts as matching: what is forbidden is never allowed to save time.
     pub(super) fn first_match(&self, path: &[u8]) -> Option<Hit<'_>> {
         if self.rules.is_empty() {
             return None;
@@ -77,17 +82,20 @@ impl RuleSet {
         };
         let query_values = query_values.unwrap_or(Cow::Borrowed(&*path));
         let holds = Holds::of(&path);
+        let mut work = 0;
         let winner = self.sieves.iter().zip(&self.rules).find(|(sieve, rule)| {
-            sieve.may_match(&holds)
-                && matches(
-                    self.slice(&rule.pattern),
-                    rule.anchored,
-                    if rule.query_values {
-                        &query_values
-                    } else {
-                        &path
-                    },
-                )
+            if !sieve.may_match(&holds) {
+                return false;
+            }
+            if work > MAX_WORK {
+                return !rule.allow;
+            }
+            let path = if rule.query_values {
+                &query_values
+            } else {
+                &path
+            };
+            matches(self.slice(&rule.pattern), rule.anchored, path, &mut work)
         });
         winner.map(|(_, rule)| Hit {
             allow: rule.allow,
@@ -304,6 +312,22 @@ mod tests {
         ] {
             let hit = rules.first_match(path.as_bytes());
             assert_eq!(hit.map(|hit| hit.line), line, "{path}");
+        }
+    }
+
+    #[test]
+    fn beyond_the_bound_of_work_what_may_be_forbidden_is() {
+        for (record, octets, allowed) in [
+            ("Disallow: /*a*b", 500, true),
+            ("Disallow: /*a*b", 8000, false),
+            ("Allow: /*a*b", 8000, true),
+            ("Disallow: /ab*b", 8000, true),
+        ] {
+            let path = "/".to_owned() + &"a".repeat(octets);
+            let hit = rules(&[record; 5000])
+                .first_match(path.as_bytes())
+                .map(|hit| hit.allow);
+            assert_eq!(hit.unwrap_or(true), allowed, "{record} {octets}");
         }
     }
 

@@ -74,9 +74,10 @@ impl SitePreferences {
         if self.usage.is_empty() {
             return wishes;
         }
-        let (path, mut longest) = (spell_path(path), 0);
+        // Of no more records than are kept, the work needs no bound of its own.
+        let (path, mut longest, mut work) = (spell_path(path), 0, 0);
         for rule in &self.usage {
-            if rule.octets < longest || !matches(&rule.pattern, rule.anchored, &path) {
+            if rule.octets < longest || !matches(&rule.pattern, rule.anchored, &path, &mut work) {
                 continue;
             }
             if rule.octets > longest {
