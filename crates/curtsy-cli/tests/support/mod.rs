@@ -1,0 +1,53 @@
+//! A scripted origin, and curtsy run against it.
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::mpsc;
+
+use curtsy_origin::{Origin, Script};
+
+/// An origin on a thread of its own; it ends with the test.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    _stop: tokio::sync::oneshot::Sender<()>,
+}
+
+pub(crate) fn serve(script: &str) -> Server {
+    let script = Script::from_json(script).unwrap();
+    let (told, url) = mpsc::channel();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let origin = Origin::start(script, (Ipv4Addr::LOCALHOST, 0))
+                .await
+                .unwrap();
+            told.send(origin.url("")).unwrap();
+            let _ = stopped.await;
+        });
+    });
+    Server {
+        url: url.recv().unwrap(),
+        _stop: stop,
+    }
+}
+
+pub(crate) fn curtsy(dir: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_curtsy"))
+        .args(arguments)
+        .current_dir(dir)
+        .env("HOME", dir)
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("XDG_CONFIG_HOME")
+        .output()
+        .unwrap()
+}
+
+/// What was told on standard error.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
