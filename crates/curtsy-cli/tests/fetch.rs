@@ -266,8 +266,36 @@ fn explain_names_the_bound_and_the_robots_line() {
         (&false.into(), &3.into())
     );
     assert_eq!(told["binds"]["reason"], "crawl_delay");
-    let wait = told["times"]["crawl_delay"]["wait_ms"].as_f64().unwrap();
+    let times = &told["times"];
+    let wait = times["crawl_delay"]["wait_ms"].as_f64().unwrap();
     assert!((6000.0..=7000.0).contains(&wait), "{wait}");
+    assert_eq!(
+        times["crawl_delay"]["evidence"],
+        "Crawl-delay 7.0 s, line 2"
+    );
+}
+
+#[test]
+fn explain_names_the_setting_that_binds_and_where_it_stands() {
+    let (server, dir) = (
+        serve(r#"{"robots": "User-agent: *\nAllow: /\n"}"#),
+        tempfile::tempdir().unwrap(),
+    );
+    let file = "[policy]\nburst = 2\ndelay = \"8..9\"\n";
+    std::fs::write(dir.path().join("curtsy.toml"), file).unwrap();
+    for (more, expected) in [
+        (&[][..], "(delay 8.0 s..9.0 s by file, line 3)  <- binds"),
+        (
+            &["--delay", "5"],
+            "(delay 5.0 s..5.0 s by flag --delay)  <- binds",
+        ),
+    ] {
+        let url = format!("{}/x", server.url);
+        let arguments = [&["explain", &url, "--state", "memory:"], more].concat();
+        let output = curtsy(dir.path(), &arguments);
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(told.contains(expected), "{told}{}", said(&output));
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `curtsy explain`: which bound holds the next departure, and what robots.txt says.
 
 use curtsy::clock::Clock;
-use curtsy::core::{Bound, Reason};
+use curtsy::core::{Bound, Reason, Scope};
 use curtsy::{Audit, Explanation, RobotsSay};
 use serde_json::{Value as Json, json};
 
@@ -31,9 +31,9 @@ async fn explain(args: &ExplainArgs, settings: &Settings) -> Result<Exit, Failur
         .map_err(|error| session::failure("explain", &error))?;
     let mut out = Results::start();
     if args.json {
-        out.line(&in_json(&explained).to_string())?;
+        out.line(&in_json(&explained, settings).to_string())?;
     } else {
-        for line in in_words(&explained) {
+        for line in in_words(&explained, settings) {
             // A rule may hold terminal escapes.
             out.line(&one_line(&line))?;
         }
@@ -50,7 +50,7 @@ fn is_no(robots: &RobotsSay) -> bool {
     !matches!(robots, RobotsSay::NotAsked | RobotsSay::Allowed(_))
 }
 
-fn in_words(explained: &Explanation) -> Vec<String> {
+fn in_words(explained: &Explanation, settings: &Settings) -> Vec<String> {
     let mut lines = vec![
         format!("scope        {}", explained.scope),
         format!("robots.txt   {}", robots_in_words(&explained.robots)),
@@ -64,7 +64,7 @@ fn in_words(explained: &Explanation) -> Vec<String> {
         };
         lines.push(format!(
             "{name:<12} {}{mark}",
-            bound_in_words(explained, bound)
+            bound_in_words(explained, settings, bound)
         ));
     }
     let wait = latest.not_before.since(explained.now);
@@ -89,8 +89,10 @@ fn times(explained: &Explanation) -> [(&'static str, Bound); 4] {
     ]
 }
 
-fn bound_in_words(explained: &Explanation, bound: Bound) -> String {
-    let evidence = evidence(explained, bound.reason);
+fn bound_in_words(explained: &Explanation, settings: &Settings, bound: Bound) -> String {
+    let evidence = evidence(explained, settings, bound.reason)
+        .map(|evidence| format!(" ({evidence})"))
+        .unwrap_or_default();
     let wait = bound.not_before.since(explained.now);
     match bound.reason {
         Reason::Free => "-".to_owned(),
@@ -99,38 +101,52 @@ fn bound_in_words(explained: &Explanation, bound: Bound) -> String {
     }
 }
 
-/// Where the bound comes from: the header, the file, the setting.
-fn evidence(explained: &Explanation, reason: Reason) -> String {
+/// Where the bound comes from: the header, the line of the file, the setting.
+fn evidence(explained: &Explanation, settings: &Settings, reason: Reason) -> Option<String> {
     let state = &explained.state;
+    let source = |key| source_of(settings, &explained.scope, key);
     match reason {
         Reason::ServerHold => state
             .hold(explained.now)
-            .map(|hold| format!(" ({}, told until {})", hold.source, clock(hold.told))),
-        Reason::CrawlDelay => state
-            .crawl_delay()
-            .map(|delay| format!(" (Crawl-delay {})", short(delay))),
-        Reason::Rate => curtsy::core::pace(&explained.policy, state)
-            .map(|(rate, _)| format!(" (rate {rate}/s)")),
-        Reason::Quota | Reason::QuotaExhausted => {
-            let quota = state.quotas().first();
-            quota.map(|quota| {
-                format!(
-                    " ({}: {} left)",
-                    quota.key,
-                    quota
-                        .remaining
-                        .map_or("?".to_owned(), |left| left.to_string())
-                )
-            })
+            .map(|hold| format!("{}, told until {}", hold.source, clock(hold.told))),
+        Reason::CrawlDelay => state.crawl_delay().map(|delay| {
+            let line = explained.crawl_delay_line;
+            let line = line.map_or_else(String::new, |line| format!(", line {line}"));
+            format!("Crawl-delay {}{line}", short(delay))
+        }),
+        Reason::Rate => {
+            let (rate, _) = curtsy::core::pace(&explained.policy, state)?;
+            let key = match explained.policy.tos_cap {
+                Some(cap) if cap == rate => "tos_cap",
+                _ => "rate",
+            };
+            Some(format!("{key} {rate}/s{}", source(key)))
         }
-        Reason::ConfiguredDelay => explained
-            .policy
-            .delay
-            .map(|delay| format!(" (delay {}..{})", short(delay.min()), short(delay.max()))),
-        Reason::DynamicDelay => Some(format!(" (dynamic delay {})", short(state.dynamic_delay()))),
+        Reason::Quota | Reason::QuotaExhausted => {
+            let quota = state.quotas().first()?;
+            let left = quota
+                .remaining
+                .map_or("?".to_owned(), |left| left.to_string());
+            Some(format!("{}: {left} left", quota.key))
+        }
+        Reason::ConfiguredDelay => explained.policy.delay.map(|delay| {
+            let (min, max) = (short(delay.min()), short(delay.max()));
+            format!("delay {min}..{max}{}", source("delay"))
+        }),
+        Reason::DynamicDelay => Some(format!("dynamic delay {}", short(state.dynamic_delay()))),
         _ => None,
     }
-    .unwrap_or_default()
+}
+
+/// Where a setting of a scope comes from: its own section, else what holds for all.
+fn source_of(settings: &Settings, scope: &Scope, key: &str) -> String {
+    let shown = &settings.shown;
+    let own = shown.scopes.iter().filter(|(section, _)| section == scope);
+    let setting = own
+        .flat_map(|(_, section)| section)
+        .chain(&shown.policy)
+        .find(|setting| setting.key == key);
+    setting.map_or_else(String::new, |setting| format!(" by {}", setting.source))
 }
 
 fn robots_in_words(robots: &RobotsSay) -> String {
@@ -149,9 +165,15 @@ fn robots_in_words(robots: &RobotsSay) -> String {
     }
 }
 
-fn in_json(explained: &Explanation) -> Json {
+fn in_json(explained: &Explanation, settings: &Settings) -> Json {
     let wait_ms = |bound: Bound| bound.not_before.since(explained.now).as_secs_f64() * 1000.0;
-    let bound = |bound: Bound| json!({ "reason": bound.reason.label(), "wait_ms": wait_ms(bound) });
+    let bound = |bound: Bound| {
+        json!({
+            "reason": bound.reason.label(),
+            "wait_ms": wait_ms(bound),
+            "evidence": evidence(explained, settings, bound.reason),
+        })
+    };
     let latest = explained.bounds.latest();
     let (allowed, rule) = match &explained.robots {
         RobotsSay::Allowed(rule) => (Some(true), rule.clone()),

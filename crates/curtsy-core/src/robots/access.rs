@@ -50,6 +50,10 @@ impl Default for Reading {
 }
 
 /// What may be fetched from an origin.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one an origin, and mostly it is rules"
+)]
 #[derive(Clone, Debug)]
 pub enum Access {
     /// Everything; no rules are known.

@@ -14,14 +14,16 @@ const MAX_RATES: usize = 16;
 /// The delays that apply to one crawler.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delays {
-    /// Seconds as told; of several the largest.
-    told_secs: Option<f64>,
+    /// Seconds as told, and the line; of several the largest.
+    told: Option<(f64, u32)>,
     rates: Vec<RequestRate>,
 }
 
 impl Delays {
-    pub(super) fn add_crawl_delay(&mut self, secs: f64) {
-        self.told_secs = Some(self.told_secs.map_or(secs, |told| told.max(secs)));
+    pub(super) fn add_crawl_delay(&mut self, line: u32, secs: f64) {
+        if self.told.is_none_or(|(told, _)| told < secs) {
+            self.told = Some((secs, line));
+        }
     }
 
     pub(super) fn add_request_rate(&mut self, mut rate: RequestRate) {
@@ -41,11 +43,15 @@ impl Delays {
     }
 
     pub(super) fn told_secs(&self) -> Option<f64> {
-        self.told_secs
+        self.told.map(|(secs, _)| secs)
+    }
+
+    pub(super) fn crawl_delay_line(&self) -> Option<u32> {
+        self.told.map(|(_, line)| line)
     }
 
     pub(super) fn crawl_delay(&self) -> Option<Duration> {
-        self.told_secs
+        self.told_secs()
             .map(|secs| duration_from_secs(secs).min(MAX_DELAY))
     }
 
@@ -182,9 +188,10 @@ mod tests {
     #[test]
     fn a_huge_delay_is_cut_and_never_dropped() {
         let mut delays = Delays::default();
-        delays.add_crawl_delay(1e60);
-        delays.add_crawl_delay(2.0);
+        delays.add_crawl_delay(1, 1e60);
+        delays.add_crawl_delay(2, 2.0);
         assert_eq!(delays.told_secs(), Some(1e60));
+        assert_eq!(delays.crawl_delay_line(), Some(1));
         assert_eq!(delays.crawl_delay(), Some(MAX_DELAY));
     }
 
@@ -271,7 +278,7 @@ mod tests {
     fn delay_and_rates_combine_by_the_larger() {
         let mut delays = Delays::default();
         assert_eq!(delays.at(Timestamp::EPOCH), None);
-        delays.add_crawl_delay(3.0);
+        delays.add_crawl_delay(1, 3.0);
         for (secs, minutes) in [(2, None), (60, Some((60, 120)))] {
             delays.add_request_rate(RequestRate {
                 interval: Duration::from_secs(secs),

@@ -143,6 +143,12 @@ impl Robots {
         self.delays.told_secs()
     }
 
+    /// The line of that Crawl-delay, from 1.
+    #[must_use]
+    pub fn crawl_delay_line(&self) -> Option<u32> {
+        self.delays.crawl_delay_line()
+    }
+
     /// The Request-rates as intervals.
     #[must_use]
     pub fn request_rates(&self) -> &[RequestRate] {

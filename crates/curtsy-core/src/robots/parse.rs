@@ -114,7 +114,7 @@ impl<'a> Draft<'a> {
             Field::UserAgent => self.open(value),
             Field::Allow => self.add_rule(true, at, content, value),
             Field::Disallow => self.add_rule(false, at, content, value),
-            Field::CrawlDelay => self.add_crawl_delay(value),
+            Field::CrawlDelay => self.add_crawl_delay(at, value),
             Field::RequestRate => self.add_request_rate(value),
             Field::Sitemap => self.sitemaps.add(value),
             Field::ContentUsage => self.add_wishes(|side| side.preferences.add_usage(value)),
@@ -204,7 +204,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn add_crawl_delay(&mut self, value: &[u8]) -> Option<WarningKind> {
+    fn add_crawl_delay(&mut self, line: u32, value: &[u8]) -> Option<WarningKind> {
         let Some(scope) = self.begin_delay() else {
             return Some(WarningKind::DelayBeforeAgent);
         };
@@ -212,7 +212,7 @@ impl<'a> Draft<'a> {
             return Some(WarningKind::MalformedDelay);
         };
         for side in self.sides(scope) {
-            side.delays.add_crawl_delay(secs);
+            side.delays.add_crawl_delay(line, secs);
         }
         (duration_from_secs(secs) > MAX_DELAY).then_some(WarningKind::ClampedDelay)
     }

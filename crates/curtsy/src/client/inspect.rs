@@ -29,6 +29,8 @@ pub struct Explanation {
     pub bounds: Bounds,
     /// What robots.txt says.
     pub robots: RobotsSay,
+    /// The line of its Crawl-delay, where that is the interval that it asks for now.
+    pub crawl_delay_line: Option<u32>,
     /// When this was so.
     pub now: Timestamp,
 }
@@ -72,11 +74,12 @@ impl Client {
         let url = parse(url)?;
         let (scope, _) = self.address(&url)?;
         let host = self.shared.gate.hosts.host(&scope);
-        let robots = if host.policy.polite && host.policy.respect_robots {
+        let (robots, crawl_delay_line) = if host.policy.polite && host.policy.respect_robots {
             let said = self.consult(&url, &self.shared.token, Guard::Any).await?;
-            robots_say(said, &url)
+            let line = crawl_delay_line(&said, self.now());
+            (robots_say(said, &url), line)
         } else {
-            RobotsSay::NotAsked
+            (RobotsSay::NotAsked, None)
         };
         let state = self.shared.gate.hosts.reload(&host).await?.state;
         let now = self.now();
@@ -92,6 +95,7 @@ impl Client {
             state,
             bounds,
             robots,
+            crawl_delay_line,
             now,
         })
     }
@@ -210,6 +214,19 @@ impl Client {
             waits_for: host.waits_for(),
         };
         self.shared.gate.hosts.all().into_iter().map(view).collect()
+    }
+}
+
+/// A Request-rate that asks for more goes before the Crawl-delay.
+fn crawl_delay_line(said: &Consulted, now: Timestamp) -> Option<u32> {
+    let Consulted::Access(access) = said else {
+        return None;
+    };
+    match &**access {
+        Access::Rules { robots, .. } if robots.delay(now) == robots.crawl_delay() => {
+            robots.crawl_delay_line()
+        }
+        _ => None,
     }
 }
 

@@ -31,6 +31,7 @@ async fn explain_names_the_bound_that_binds_and_the_rule_and_departs_not() {
     let explained = client.explain(&origin.url("/no")).await.unwrap();
     let rule = Some(("Disallow: /no".to_owned(), 3));
     assert_eq!(explained.robots, RobotsSay::Disallowed(rule));
+    assert_eq!(explained.crawl_delay_line, Some(2));
     let bound = explained.bounds.latest();
     assert_eq!(bound.reason, Reason::CrawlDelay);
     let last = explained.state.last_departure().unwrap();
