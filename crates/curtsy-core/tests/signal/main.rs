@@ -1,11 +1,12 @@
-//! The reading of signals: the corpora of responses `testdata/dialects*.jsonl`, case by case, and what
-//! must hold of every response there may be.
+//! The reading of signals: the corpora of responses `testdata/dialects*.jsonl`, case by case, and fields that no
+//! sane server sends. What must hold of any bytes at all is in `tests/bytes`.
 
 #![allow(clippy::unwrap_used)]
 
 mod corpus;
 mod hostile;
-mod mutation;
+#[path = "../bytes/property/sane.rs"]
+mod sane;
 
 use curtsy_core::signal::Profile;
 
