@@ -21,6 +21,7 @@ mod redirects;
 mod resume;
 mod retries;
 mod robots;
+mod robots_bodies;
 mod store;
 mod support;
 mod suppression;

@@ -1,14 +1,18 @@
 //! O: every way in which a robots.txt can be answered.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use curtsy::core::robots::Fetched;
 use curtsy::core::{Reason, Scope};
-use curtsy::store::{HostStore, MemoryStore};
+use curtsy::store::{HostStore, MemoryStore, Swap};
 use curtsy::transport::{Limits, TransportErrorKind};
 use curtsy::{Client, ErrorKind, Reply};
 use curtsy_origin::Origin;
 
 use crate::support::*;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 async fn with_robots(page: &str) -> Origin {
     origin(&format!(r#"{{"pages": {{"/robots.txt": {page}}}}}"#)).await
@@ -46,12 +50,34 @@ async fn o3_each_answer_to_the_fetch_means_what_rfc_9309_says() {
         ),
         (r#"{"body": ""}"#.into(), "got 200"),
         (r#"{"status": 204}"#.into(), "got 200"),
+        // Asked for were neither a part nor what is new.
+        (
+            format!(r#"{{"status": 206, "body": "{rules}"}}"#),
+            "robots_unreachable",
+        ),
+        (r#"{"status": 304}"#.into(), "robots_unreachable"),
+        (r#"{"status": 302}"#.into(), "robots_unreachable"),
+        (
+            format!(r#"{{"body": "{rules}", "headers": [["Content-Encoding", "gzip"]]}}"#),
+            "robots_unreachable",
+        ),
+        (
+            format!(
+                r#"{{"body": "{rules}", "coding": "gzip", "fault": {{"cut_body": {{"after_bytes": 30}}}}}}"#
+            ),
+            "robots_unreachable",
+        ),
         (
             r#"{"fault": {"cut_body": {"after_bytes": 1}}}"#.into(),
             "robots_unreachable",
         ),
         (r#"{"fault": {"endless_body": {}}}"#.into(), "got 200"),
+        (r#"{"body_bytes": 50000000}"#.into(), "got 200"),
         (r#"{"fault": "reset_before_head"}"#.into(), "reset"),
+        (
+            r#"{"fault": "reset_after_head"}"#.into(),
+            "robots_unreachable",
+        ),
         (
             r#"{"fault": {"raw": "no http\r\n\r\n"}}"#.into(),
             "protocol",
@@ -165,6 +191,74 @@ async fn o3_an_unreachable_file_is_asked_for_again_with_backoff() {
     let wait = put_off.bound.not_before.since(client.now());
     tokio::time::sleep(wait + ms(1)).await;
     assert_eq!(status(&client, &origin.url("/x")).await, 200);
+}
+
+#[tokio::test]
+async fn o5_a_429_with_retry_after_for_robots_txt_is_obeyed_for_the_whole_host() {
+    let origin = with_robots(
+        r#"[{"status": 429, "headers": [["Retry-After", "3600"]]}, {"body": "User-agent: *\nAllow: /\n"}]"#,
+    )
+    .await;
+    let client = client(|_| ());
+    let put_off = deferred(client.get(&origin.url("/x")).await);
+    assert_eq!(put_off.bound.reason, Reason::RobotsUnreachable);
+    // The file's own wait has passed, and the server's has not.
+    tokio::time::sleep(put_off.bound.not_before.since(client.now()) + ms(1)).await;
+    let put_off = deferred(client.get(&origin.url("/x")).await);
+    assert_eq!(put_off.bound.reason, Reason::ServerHold);
+    let wait = put_off.bound.not_before.since(client.now());
+    assert!(wait > ms(3_590_000), "{wait:?}");
+    assert_eq!(paths(&origin), ["/robots.txt"]);
+}
+
+#[tokio::test]
+async fn o2_after_a_day_the_copy_is_revalidated_and_a_304_keeps_it_for_another() {
+    let origin = with_robots(
+        r#"[{"headers": [["ETag", "\"v1\""]], "body": "User-agent: *\nDisallow: /x\n"}, {"status": 304}]"#,
+    )
+    .await;
+    let store: Arc<dyn HostStore> = Arc::new(MemoryStore::new());
+    disallowed(on_store(&store, |_| ()).get(&origin.url("/x")).await);
+    age(&store, DAY).await;
+    let later = on_store(&store, |_| ());
+    for _ in 0..2 {
+        let no = disallowed(later.get(&origin.url("/x")).await);
+        assert_eq!(no.line, Some(2));
+    }
+    let arrivals = origin.arrivals();
+    assert_eq!(paths(&origin), ["/robots.txt"; 2]);
+    assert_eq!(arrivals[0].header("if-none-match"), None);
+    assert_eq!(arrivals[1].header("if-none-match"), Some("\"v1\""));
+    // The next client finds the copy as good as new.
+    disallowed(on_store(&store, |_| ()).get(&origin.url("/x")).await);
+    assert_eq!(paths(&origin).len(), 2);
+}
+
+#[tokio::test]
+async fn o3_an_old_copy_is_obeyed_while_the_file_is_unreachable() {
+    let origin =
+        with_robots(r#"[{"body": "User-agent: *\nDisallow: /x\n"}, {"status": 503}]"#).await;
+    let store: Arc<dyn HostStore> = Arc::new(MemoryStore::new());
+    disallowed(on_store(&store, |_| ()).get(&origin.url("/x")).await);
+    age(&store, DAY).await;
+    let later = on_store(&store, |_| ());
+    disallowed(later.get(&origin.url("/x")).await);
+    assert_eq!(status(&later, &origin.url("/y")).await, 200);
+    assert_eq!(paths(&origin), ["/robots.txt", "/robots.txt", "/y"]);
+}
+
+/// Makes the one robots.txt in the store this much older.
+async fn age(store: &Arc<dyn HostStore>, by: Duration) {
+    let keys = store.keys("robots:").await.unwrap();
+    let stored = store.load(&keys[0]).await.unwrap().unwrap();
+    let Fetched::Answered(mut copy) = serde_json::from_slice(&stored.value).unwrap() else {
+        panic!("no answer is stored");
+    };
+    copy.fetched_at = copy.fetched_at.before(by);
+    copy.validated_at = copy.validated_at.before(by);
+    let value = serde_json::to_vec(&Fetched::Answered(copy)).unwrap();
+    let swap = store.compare_and_swap(&keys[0], stored.version, value);
+    assert!(matches!(swap.await.unwrap(), Swap::Stored(_)));
 }
 
 #[tokio::test]
