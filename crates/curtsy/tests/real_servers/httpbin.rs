@@ -14,7 +14,7 @@ use crate::tap::Exchange;
 /// One for all tests, since it keeps nothing; it ends with this process.
 fn scene() -> Scene {
     static HTTPBIN: OnceLock<Server> = OnceLock::new();
-    Scene::before(HTTPBIN.get_or_init(|| Server::start("httpbin", &[])))
+    Scene::before(HTTPBIN.get_or_init(|| Server::start("httpbin", &[]).answering()))
 }
 
 async fn fetch(policy: PolicyValues, paths: &[&str]) -> Done {

@@ -1,4 +1,5 @@
-//! Jobs against servers that others wrote, on loopback: nginx `limit_req`, httpbin, express-rate-limit.
+//! Jobs against servers that others wrote, on loopback: nginx `limit_req`, HAProxy,
+//! httpbin, express-rate-limit, Flask-Limiter.
 //!
 //! Judged by a [`Tap`](tap::Tap) between the client and the server, which knows nothing of curtsy. They
 //! are ignored unless asked for, because the servers have to be installed: `./test` does both.
@@ -6,8 +7,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod express;
+mod flask;
+mod haproxy;
 mod httpbin;
 mod nginx;
+mod reading;
 mod scene;
 mod server;
 mod tap;

@@ -17,6 +17,18 @@ async fn d1_a_503_without_a_directive_is_backed_off_from_and_nothing_is_lost() {
     done.assert_each_is_fetched_once(&paths);
     assert!(!done.refused().is_empty(), "the limit was never met");
     done.assert_no_arrival_in_a_hold(base, per_host);
+    done.assert_nothing_is_read();
+}
+
+#[tokio::test]
+#[ignore = "needs nginx: ./test installs it and runs this"]
+async fn d1_a_bare_429_is_no_directive_either() {
+    let scene = Scene::with(Server::start("nginx", &["20", "4", "429"]));
+    let paths = numbered(20);
+    let done = scene.fetch(eager(), &paths).await;
+    done.assert_each_is_fetched_once(&paths);
+    assert!(!done.refused().is_empty(), "the limit was never met");
+    done.assert_nothing_is_read();
 }
 
 #[tokio::test]
@@ -33,4 +45,9 @@ async fn h1_a_429_with_retry_after_gets_nothing_in_the_hold_and_nothing_is_lost(
     done.assert_each_is_fetched_once(&paths);
     assert!(!done.refused().is_empty(), "the limit was never met");
     done.assert_no_arrival_in_a_hold(Duration::ZERO, 1);
+    for answer in done.answers() {
+        let wait = answer.reading().wait.map(|wait| wait.after);
+        let expected = (answer.status == 429).then_some(Duration::from_secs(1));
+        assert_eq!(wait, expected, "{answer:?}");
+    }
 }

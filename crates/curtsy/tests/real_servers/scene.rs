@@ -128,7 +128,7 @@ impl Done {
     pub(crate) fn assert_no_arrival_in_a_hold(&self, untold: Duration, per_host: usize) {
         for refusal in self.refused() {
             let answer = refusal.answer.as_ref().unwrap();
-            let hold = answer.retry_after.unwrap_or(untold);
+            let hold = answer.retry_after().unwrap_or(untold);
             let in_hold = |exchange: &&Exchange| {
                 answer.at < exchange.arrived && exchange.arrived < answer.at + hold
             };
@@ -167,6 +167,14 @@ pub(crate) fn eager() -> PolicyValues {
         rate: Some(100.0),
         burst: 10,
         backoff_base: Duration::from_millis(100),
+        ..PolicyValues::compliant()
+    }
+}
+
+/// `compliant`, and where a quota is told as fast as that permits.
+pub(crate) fn obedient() -> PolicyValues {
+    PolicyValues {
+        max_rate: Some(100.0),
         ..PolicyValues::compliant()
     }
 }

@@ -1,6 +1,6 @@
 //! A server that a script of `testing/` starts.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -42,6 +42,15 @@ impl Server {
             std::thread::sleep(Duration::from_millis(20));
         }
         server
+    }
+
+    /// Waits for its first answer, since some listen before they are ready. A quota counts that request.
+    pub(crate) fn answering(self) -> Self {
+        let mut stream = self.connect().unwrap();
+        stream.set_read_timeout(Some(STARTS_WITHIN)).unwrap();
+        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+        self
     }
 
     /// Where it listens: a Unix socket, so that no port can be taken meanwhile.

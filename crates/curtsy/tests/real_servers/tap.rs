@@ -10,7 +10,10 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// What came by.
 pub(crate) struct Tap {
@@ -32,8 +35,17 @@ pub(crate) struct Exchange {
 pub(crate) struct Answer {
     /// When its first byte came from the server, before the client saw it.
     pub(crate) at: Instant,
+    /// The same by the machine's clock, as the server knows it too.
+    pub(crate) epoch: Duration,
     pub(crate) status: u16,
-    pub(crate) retry_after: Option<Duration>,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Answer {
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        let value = self.headers.get(RETRY_AFTER)?.to_str().unwrap();
+        Some(Duration::from_secs(value.parse().unwrap()))
+    }
 }
 
 type Seen = Arc<Mutex<Vec<Exchange>>>;
@@ -154,16 +166,17 @@ impl Watch for Answers {
         let Some((at, head)) = self.head.read(piece) else {
             return;
         };
-        let header = |name: &str| {
-            let lines = head.lines().filter_map(|line| line.split_once(':'));
-            let mut values = lines.filter(|(key, _)| key.eq_ignore_ascii_case(name));
-            values.next().map(|(_, value)| value.trim().to_owned())
-        };
+        let fields = head.lines().filter_map(|line| line.split_once(':'));
         exchange.answer = Some(Answer {
             at,
+            epoch: UNIX_EPOCH.elapsed().unwrap().saturating_sub(at.elapsed()),
             status: head.split(' ').nth(1).unwrap().parse().unwrap(),
-            retry_after: header("Retry-After")
-                .map(|value| Duration::from_secs(value.parse().unwrap())),
+            headers: fields
+                .map(|(name, value)| {
+                    let name = name.parse::<HeaderName>().unwrap();
+                    (name, HeaderValue::from_str(value.trim()).unwrap())
+                })
+                .collect(),
         });
     }
 }
