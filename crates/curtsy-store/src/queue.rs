@@ -93,8 +93,9 @@ pub trait Queue: Send + Sync + fmt::Debug {
         limit: usize,
     ) -> Result<Vec<UrlRecord>, StoreError>;
 
-    /// Makes the URLs that ended with one of these outcomes wait again, with no attempts and no
-    /// manifest line, and says how many they were. It reads all results once.
+    /// Makes the URLs that ended with one of these outcomes wait again, with no attempts, and says how
+    /// many they were. A URL's line stays and is handed out with it, until it is settled anew. It reads
+    /// all results once.
     async fn reopen(&self, outcomes: &[&str]) -> Result<u64, StoreError>;
 
     /// Ends all leases and says how many there were: for the one worker of a job that knows, by an
@@ -154,6 +155,8 @@ pub struct QueuedUrl {
     pub headers: Option<String>,
     /// The attempts recorded by the last [`Settlement::Retry`], 0 at first.
     pub attempts: u32,
+    /// The manifest line of its last settlement, where it was deferred or reopened.
+    pub line: Option<String>,
 }
 
 /// A scope that was leased, with its first page of URLs: one or more.

@@ -105,7 +105,6 @@ impl Job {
             scope.waiting.insert((0, id));
             url.place = Place::Fresh;
             url.attempts = 0;
-            url.line = None;
             reopened += 1;
         }
         for scope in 0..self.scopes.len() {
@@ -206,6 +205,7 @@ impl Job {
             out: url.new.out.clone(),
             headers: url.new.headers.clone(),
             attempts: url.attempts,
+            line: url.line.clone(),
         }
     }
 

@@ -114,8 +114,9 @@ fn next_page(
     let page = page.clamp(1, MAX_PAGE);
     let mut urls = Vec::with_capacity(page);
     let fresh = connection.prepare_cached(
-        "SELECT id, url, out, headers, attempts FROM url
-         WHERE scope = ?1 AND due = 0 AND id > ?2 ORDER BY id LIMIT ?3",
+        "SELECT id, url, out, headers, attempts,
+                (SELECT line FROM result WHERE result.id = url.id)
+         FROM url WHERE scope = ?1 AND due = 0 AND id > ?2 ORDER BY id LIMIT ?3",
     )?;
     take(
         fresh,
@@ -130,8 +131,9 @@ fn next_page(
         return Ok(urls);
     }
     let mut deferred = connection.prepare_cached(
-        "SELECT id, url, out, headers, attempts, due FROM url
-         WHERE scope = ?1 AND due > 0 AND due <= ?2 AND (due, id) > (?3, ?4)
+        "SELECT id, url, out, headers, attempts,
+                (SELECT line FROM result WHERE result.id = url.id), due
+         FROM url WHERE scope = ?1 AND due > 0 AND due <= ?2 AND (due, id) > (?3, ?4)
          ORDER BY due, id LIMIT ?5",
     )?;
     let (due, id) = cursor.deferred;
@@ -144,7 +146,7 @@ fn next_page(
     ])?;
     while let Some(row) = rows.next()? {
         let url = queued(row)?;
-        cursor.deferred = (row.get::<_, i64>(5)?.cast_unsigned(), url.id.0);
+        cursor.deferred = (row.get::<_, i64>(6)?.cast_unsigned(), url.id.0);
         urls.push(url);
     }
     Ok(urls)
@@ -169,6 +171,7 @@ fn queued(row: &rusqlite::Row<'_>) -> rusqlite::Result<QueuedUrl> {
         out: row.get(2)?,
         headers: row.get(3)?,
         attempts: row.get(4)?,
+        line: row.get(5)?,
     })
 }
 

@@ -55,7 +55,7 @@ CREATE INDEX url_waiting ON url (scope, due, id) WHERE due IS NOT NULL;
 -- Apart from url, whose rows would grow by the line and have to move.
 CREATE TABLE result (
     id INTEGER PRIMARY KEY,
-    -- NULL: the URL was deferred.
+    -- NULL: the URL was deferred, or waits again.
     outcome TEXT,
     line TEXT NOT NULL
 ) STRICT;

@@ -158,7 +158,7 @@ pub(super) fn reopen(connection: &Connection, outcomes: &[String]) -> rusqlite::
             let page = ended_with(connection, outcome, after)?;
             for (id, scope) in &page {
                 connection
-                    .prepare_cached("DELETE FROM result WHERE id = ?1")?
+                    .prepare_cached("UPDATE result SET outcome = NULL WHERE id = ?1")?
                     .execute([id])?;
                 connection
                     .prepare_cached("UPDATE url SET due = 0, attempts = 0 WHERE id = ?1")?
