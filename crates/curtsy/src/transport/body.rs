@@ -187,6 +187,24 @@ impl Body {
         self.wire().and_then(Wire::declared)
     }
 
+    /// What came over the wire since the last call, less transfer codings, content codings left on it: of
+    /// a body that is [traced](super::Checkout::traced) and nothing of another. After an error what came
+    /// with it is lost.
+    pub fn take_wire(&mut self) -> Vec<Bytes> {
+        let wire = match &mut self.state {
+            State::Plain(wire) => Some(wire),
+            State::Coded(coded) => coded.layer.wire_mut(),
+            State::Refused(_) | State::Failed => None,
+        };
+        wire.map_or_else(Vec::new, Wire::take_kept)
+    }
+
+    /// Whether the server has sent all of it. Data after the end of a content coding is not waited for.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.wire().is_some_and(Wire::has_ended)
+    }
+
     fn wire(&self) -> Option<&Wire> {
         match &self.state {
             State::Plain(wire) => Some(wire),

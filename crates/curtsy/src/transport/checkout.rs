@@ -17,6 +17,7 @@ use super::error::{Phase, TransportError, TransportErrorKind};
 use super::limits::{Deadline, Limits};
 use super::pool::{Key, Pool};
 use super::request::{self, Form};
+use super::trace::Trace;
 use super::wire::Wire;
 
 /// A connection on which one request may be sent at once: what is in hand when the gate is passed.
@@ -29,6 +30,7 @@ pub struct Checkout {
     limits: Limits,
     reused: bool,
     decode: bool,
+    traced: bool,
 }
 
 /// Where a connection goes back to.
@@ -56,6 +58,7 @@ impl Checkout {
             limits,
             reused,
             decode: true,
+            traced: false,
         }
     }
 
@@ -95,6 +98,14 @@ impl Checkout {
         self
     }
 
+    /// Keeps what is sent and received as it is on the wire: [`Head::trace`] is given, and
+    /// [`Body::take_wire`] hands out the bytes as they came. Default: neither.
+    #[must_use]
+    pub fn traced(mut self, traced: bool) -> Self {
+        self.traced = traced;
+        self
+    }
+
     /// Sends `request` and is ready as soon as it has been written.
     ///
     /// Of the URI only path and query count; scheme, host and port are the checkout's. `Host` and
@@ -119,6 +130,11 @@ impl Checkout {
             offer_codings: self.decode,
         };
         let outgoing = request::write(request, &form)?;
+        let trace = self.traced.then(|| {
+            let direct = !self.home.key.proxied;
+            let peer = form.facts.peer.filter(|_| direct);
+            Box::new(Trace::of(&outgoing, peer.map(|peer| peer.ip())))
+        });
         let Some(mut permit) = self.permit.take() else {
             return Err(TransportError::new(TransportErrorKind::Unsent));
         };
@@ -160,6 +176,7 @@ impl Checkout {
             limits: self.limits,
             decode: self.decode,
             method,
+            trace,
         })
     }
 }
@@ -182,6 +199,7 @@ pub struct Sent {
     limits: Limits,
     decode: bool,
     method: Method,
+    trace: Option<Box<Trace>>,
 }
 
 /// A response's head, with the body to follow.
@@ -197,6 +215,8 @@ pub struct Head {
     pub headers: HeaderMap,
     /// The body, to be read or dropped.
     pub body: Body,
+    /// What was sent, of a [traced](Checkout::traced) checkout.
+    pub trace: Option<Box<Trace>>,
 }
 
 impl Sent {
@@ -231,7 +251,10 @@ impl Sent {
         let (parts, incoming) = response.into_parts();
         let permit = self.exchange.permit.take();
         self.deadline.note_head();
-        let wire = Wire::new(incoming, self.deadline, self.home, permit);
+        let mut wire = Wire::new(incoming, self.deadline, self.home, permit);
+        if self.trace.is_some() {
+            wire.keep();
+        }
         let decode = self.decode
             && self.method != Method::HEAD
             // Part of an encoded body cannot be decoded by itself.
@@ -242,6 +265,7 @@ impl Sent {
             version: parts.version,
             headers: parts.headers,
             body,
+            trace: self.trace,
         })
     }
 }

@@ -49,6 +49,7 @@ mod resolve;
 mod stream;
 mod target;
 mod tls;
+mod trace;
 mod tunnel;
 mod wire;
 
@@ -64,6 +65,7 @@ pub use limits::Limits;
 pub use proxy::Proxies;
 pub use resolve::Resolve;
 pub use target::Target;
+pub use trace::Trace;
 
 use checkout::Home;
 use connection::Permit;

@@ -12,6 +12,10 @@ use super::connection::Permit;
 use super::error::{Phase, TransportError, TransportErrorKind};
 use super::limits::Deadline;
 
+/// The most that is kept until it is taken, in bytes: more than the window of any content coding, so that
+/// only data that decodes to nothing comes to it.
+const MOST_KEPT: usize = 32 << 20;
+
 /// Reads a body's bytes within its time, and gives the connection back once the body is whole.
 ///
 /// Dropped before that, it takes an HTTP/1 connection with it and resets an HTTP/2 stream.
@@ -23,6 +27,14 @@ pub(super) struct Wire {
     received: u64,
     limit: u64,
     ended: bool,
+    kept: Option<Kept>,
+}
+
+/// What came and has not been taken yet.
+#[derive(Default)]
+struct Kept {
+    pieces: Vec<Bytes>,
+    bytes: usize,
 }
 
 impl Wire {
@@ -39,6 +51,7 @@ impl Wire {
             held: permit.map(|permit| (home, permit)),
             received: 0,
             limit: u64::MAX,
+            kept: None,
         };
         if wire.ended {
             wire.give_back();
@@ -49,6 +62,21 @@ impl Wire {
     /// The most bytes that may come; more is `BodyTooLarge`.
     pub(super) fn set_limit(&mut self, limit: u64) {
         self.limit = limit;
+    }
+
+    /// From now on, keeps what comes until it is taken.
+    pub(super) fn keep(&mut self) {
+        self.kept = Some(Kept::default());
+    }
+
+    /// What came since the last call; nothing where it is not kept.
+    pub(super) fn take_kept(&mut self) -> Vec<Bytes> {
+        let kept = self.kept.as_mut().map(std::mem::take);
+        kept.map_or_else(Vec::new, |kept| kept.pieces)
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
     }
 
     pub(super) fn received(&self) -> u64 {
@@ -86,6 +114,15 @@ impl Wire {
                         return Poll::Ready(Err(TransportError::new(
                             TransportErrorKind::BodyTooLarge,
                         )));
+                    }
+                    if let Some(kept) = &mut self.kept {
+                        kept.bytes += chunk.len();
+                        if kept.bytes > MOST_KEPT {
+                            return Poll::Ready(Err(TransportError::new(
+                                TransportErrorKind::BadEncoding,
+                            )));
+                        }
+                        kept.pieces.push(chunk.clone());
                     }
                     return Poll::Ready(Ok(Some(chunk)));
                 }
