@@ -4,6 +4,7 @@
 //! gate: the only code that lets a request depart, by the decisions of `curtsy-core`.
 
 mod audit;
+mod capture;
 mod client;
 pub mod clock;
 mod error;
@@ -29,7 +30,7 @@ pub use client::{
 };
 pub use error::{Error, ErrorKind};
 pub use job::{
-    DEFAULT_LEASE, DEFAULT_SCOPES, Feed, Job, JobDir, JobOptions, Line, NewEntry, Outcome,
+    Bodies, DEFAULT_LEASE, DEFAULT_SCOPES, Feed, Job, JobDir, JobOptions, Line, NewEntry, Outcome,
     Progress, ProgressView, Stopper, Summary,
 };
 pub use notice::{Notice, Notices};

@@ -8,6 +8,7 @@ use curtsy_core::{Bound, Timestamp};
 use http::{HeaderMap, StatusCode};
 use url::Url;
 
+use crate::capture::Trail;
 use crate::error::Error;
 use crate::gate::Places;
 use crate::transport;
@@ -47,6 +48,10 @@ pub struct Response {
     pub first_departure: Option<Timestamp>,
     /// Its body, to be read or dropped.
     pub body: Body,
+    /// Of a traced request: what an archive keeps of the exchanges.
+    pub(crate) trail: Option<Box<Trail>>,
+    /// Whether it answers a condition that curtsy set.
+    pub(crate) conditional: bool,
 }
 
 /// A URL that robots.txt disallows.
@@ -105,6 +110,17 @@ impl Body {
             Some(body) => Ok(body.chunk().await?),
             None => Ok(None),
         }
+    }
+
+    /// What came over the wire since the last call, of a traced response.
+    pub(crate) fn take_wire(&mut self) -> Vec<Bytes> {
+        let body = self.body.as_mut();
+        body.map_or_else(Vec::new, transport::Body::take_wire)
+    }
+
+    /// Whether the server has sent all of it.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.body.as_ref().is_none_or(transport::Body::has_ended)
     }
 
     /// All that is left of the body, at most `limit` bytes.

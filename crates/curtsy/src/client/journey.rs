@@ -8,19 +8,21 @@ use curtsy_core::audit::Subject;
 use curtsy_core::robots::{Preferences, ProductToken};
 use curtsy_core::{Answer, Bound, Class, Decline, Kind, Next, Timestamp, retry};
 use http::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, LOCATION,
-    PROXY_AUTHORIZATION, USER_AGENT,
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, IF_MATCH,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LOCATION, PROXY_AUTHORIZATION,
+    RANGE, USER_AGENT,
 };
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, HeaderName, Method, StatusCode};
 use url::Url;
 
 use super::Client;
-use super::request::Request;
+use super::request::{Condition, Request};
+use crate::capture::{Capture, Trail, Truncated, collect_wire};
 use crate::error::{Error, ErrorKind};
 use crate::exchange::{Answered, Hop, Landing, failure};
 use crate::hosts::Host;
 use crate::reply::{Body, Reply, Response};
-use crate::transport::{Guard, Target, TransportError};
+use crate::transport::{Guard, Target, Trace, TransportError};
 
 /// R3: redirects that are followed.
 const MAX_REDIRECTS: usize = 10;
@@ -29,6 +31,16 @@ const MAX_REDIRECTS: usize = 10;
 const MAX_THROTTLED: u32 = 20;
 /// What is left of a refusal is read, for the sake of the connection, up to so much in so long.
 const DRAIN: (usize, Duration) = (16 * 1024, Duration::from_millis(500));
+
+/// Fields with which the user asks for something else than the whole, present representation.
+const CONDITIONAL: [HeaderName; 6] = [
+    IF_MATCH,
+    IF_MODIFIED_SINCE,
+    IF_NONE_MATCH,
+    IF_RANGE,
+    IF_UNMODIFIED_SINCE,
+    RANGE,
+];
 
 /// Where a request stands.
 pub(super) struct Journey {
@@ -42,6 +54,10 @@ pub(super) struct Journey {
     passed: Vec<Url>,
     /// What the robots.txt of `url` wishes.
     pub(super) preferences: Preferences,
+    condition: Option<Condition>,
+    /// What an archive keeps of the redirects; none of them where the request is not traced.
+    hops: Vec<(Capture, Vec<Bytes>)>,
+    traced: bool,
     pub(super) tally: Tally,
 }
 
@@ -106,6 +122,7 @@ impl Client {
             headers.remove(name);
         }
         headers.extend(request.headers.clone());
+        let has_condition = CONDITIONAL.iter().any(|name| headers.contains_key(name));
         let own = request
             .headers
             .get(USER_AGENT)
@@ -121,6 +138,9 @@ impl Client {
             body: request.body.clone(),
             passed: Vec::new(),
             preferences: Preferences::default(),
+            condition: request.condition.clone().filter(|_| !has_condition),
+            hops: Vec::new(),
+            traced: request.traced,
             tally: Tally::default(),
         }
     }
@@ -140,6 +160,7 @@ impl Client {
             return Ok(Stop::Reply(reply));
         }
         let policy = &station.host.policy;
+        let conditional = journey.conditional_headers();
         let (mut tries, mut throttled, mut own) = (0, 0, Bound::FREE);
         loop {
             let kind = match (tries + throttled, journey.passed.is_empty()) {
@@ -152,13 +173,14 @@ impl Client {
                 target: &station.target,
                 url: &journey.url,
                 method: &journey.method,
-                headers: &journey.headers,
+                headers: conditional.as_ref().unwrap_or(&journey.headers),
                 body: &journey.body,
                 guard: journey.guard,
                 kind,
                 attempt: tries + throttled + 1,
                 own,
                 profile: self.shared.policies.profile_of(&journey.url),
+                traced: journey.traced,
             };
             let landing = self.exchange().run(&hop).await?;
             let (class, departed_at) = match &landing {
@@ -204,23 +226,42 @@ impl Client {
                     }
                 }
                 (Next::Stands, Err(error)) => return Err(error.into()),
-                (Next::Stands, Ok(answered)) => return Ok(self.arrive(journey, *answered).await),
+                (Next::Stands, Ok(answered)) => {
+                    let conditional = conditional.is_some();
+                    return Ok(self.arrive(journey, *answered, conditional).await);
+                }
             }
         }
     }
 
     /// The answer stands: a redirect to be followed, or the response.
-    async fn arrive(&self, journey: &mut Journey, answered: Answered) -> Stop {
+    async fn arrive(
+        &self,
+        journey: &mut Journey,
+        mut answered: Answered,
+        conditional: bool,
+    ) -> Stop {
         let status = answered.head.status;
+        let trace = answered.head.trace.take();
         if let Some(next) = redirect(&journey.url, status, &answered.head.headers) {
             if journey.passed.is_empty() {
                 journey.guard = self.guard_after(journey.guard, answered.public);
             }
-            drain(answered).await;
+            match trace {
+                Some(trace) => journey.hops.push(hop(&journey.url, trace, answered).await),
+                None => drain(answered).await,
+            }
             return Stop::Redirect(next, status);
         }
         let mut preferences = std::mem::take(&mut journey.preferences);
         preferences.add_headers(&answered.head.headers, &journey.token, self.now());
+        let trail = trace.map(|trace| {
+            Box::new(Trail {
+                hops: std::mem::take(&mut journey.hops),
+                departed_at: answered.departed_at,
+                trace,
+            })
+        });
         Stop::Reply(Reply::Response(Response {
             url: journey.url.clone(),
             status,
@@ -230,6 +271,8 @@ impl Client {
             attempts: journey.tally.attempts,
             first_departure: journey.tally.first_departure,
             body: Body::new(answered.head.body, answered.places),
+            trail,
+            conditional,
         }))
     }
 }
@@ -280,6 +323,15 @@ impl Journey {
         }
     }
 
+    /// The headers for the present URL where it is asked only if it changed.
+    fn conditional_headers(&self) -> Option<HeaderMap> {
+        let condition = self.condition.as_ref();
+        let condition = condition.filter(|condition| condition.url == self.url.as_str())?;
+        let mut headers = self.headers.clone();
+        headers.extend(condition.headers.clone());
+        Some(headers)
+    }
+
     /// R4: the 403 of a suppressed scope.
     pub(super) fn synthetic(&self) -> Reply {
         Reply::Response(Response {
@@ -291,6 +343,8 @@ impl Journey {
             attempts: self.tally.attempts,
             first_departure: self.tally.first_departure,
             body: Body::empty(),
+            trail: None,
+            conditional: false,
         })
     }
 }
@@ -324,4 +378,21 @@ fn redirect(from: &Url, status: StatusCode, headers: &HeaderMap) -> Option<Url> 
 async fn drain(answered: Answered) {
     let (limit, time) = DRAIN;
     let _ = tokio::time::timeout(time, answered.head.body.collect(limit)).await;
+}
+
+/// The same for a redirect that is archived.
+async fn hop(url: &Url, trace: Box<Trace>, answered: Answered) -> (Capture, Vec<Bytes>) {
+    let (limit, time) = DRAIN;
+    let (mut head, mut pieces) = (answered.head, Vec::new());
+    let read = collect_wire(&mut head.body, limit, &mut pieces);
+    let truncated = tokio::time::timeout(time, read).await;
+    let capture = Capture {
+        url: url.clone(),
+        departed_at: answered.departed_at,
+        trace,
+        status: head.status,
+        headers: head.headers,
+        truncated: truncated.unwrap_or(Some(Truncated::Time)),
+    };
+    (capture, pieces)
 }

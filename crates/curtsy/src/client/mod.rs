@@ -18,8 +18,8 @@ use url::Url;
 pub use builder::{ClientBuilder, DEFAULT_CONCURRENCY, DEFAULT_USER_AGENT};
 pub use inspect::{Explanation, RobotsSay, ScopeView};
 pub(crate) use journey::Tally;
-pub(crate) use request::Crowd;
 pub use request::Request;
+pub(crate) use request::{Condition, Crowd};
 pub use robots::RobotsReport;
 
 use crate::audit::Audit;

@@ -23,6 +23,16 @@ pub struct Request {
     pub(crate) repeatable: bool,
     /// The job that it is of.
     pub(crate) job: Option<Arc<Crowd>>,
+    pub(crate) traced: bool,
+    pub(crate) condition: Option<Condition>,
+}
+
+/// Fields that make a request for one URL conditional.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition {
+    /// The URL whose response they come from; no other hop is asked with them, since they mean nothing there.
+    pub(crate) url: String,
+    pub(crate) headers: HeaderMap,
 }
 
 impl Request {
@@ -59,6 +69,8 @@ impl Request {
             body: Bytes::new(),
             repeatable,
             job: None,
+            traced: false,
+            condition: None,
         })
     }
 
@@ -87,6 +99,18 @@ impl Request {
     /// crowded, what would only wait for its departure comes back at once.
     pub(crate) fn in_job(mut self, crowd: &Arc<Crowd>) -> Self {
         self.job = Some(Arc::clone(crowd));
+        self
+    }
+
+    /// Whether its exchanges are kept as they go over the wire.
+    pub(crate) fn traced(mut self, traced: bool) -> Self {
+        self.traced = traced;
+        self
+    }
+
+    /// Asks for a body only where it is another one. A condition of the user's own wins.
+    pub(crate) fn only_if(mut self, condition: Option<Condition>) -> Self {
+        self.condition = condition;
         self
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Hop<'a> {
     /// A bound of its own.
     pub(crate) own: Bound,
     pub(crate) profile: Option<signal::Profile>,
+    /// Whether it is kept as it goes over the wire.
+    pub(crate) traced: bool,
 }
 
 /// How it ended.
@@ -113,7 +115,7 @@ impl Exchange<'_> {
                 .as_ref()
                 .is_ok_and(|checkout| checkout.is_public());
             let sent = match connection {
-                Ok(checkout) => checkout.send(request(hop, &uri)).await,
+                Ok(checkout) => checkout.traced(hop.traced).send(request(hop, &uri)).await,
                 Err(error) => Err(error),
             };
             let (departed_at, head, received) = match sent {

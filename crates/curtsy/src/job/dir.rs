@@ -67,6 +67,11 @@ impl JobDir {
         self.path.join("manifest.jsonl")
     }
 
+    /// How much of the archive is durable.
+    pub(crate) fn archive_mark(&self) -> PathBuf {
+        self.path.join(".curtsy/archive.json")
+    }
+
     /// Bodies that are not whole yet.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.path.join(".curtsy/partial")

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use curtsy_core::{Bound, Reason, Scope, Timestamp};
 use curtsy_store::QueuedUrl;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
-use super::Shared;
 use super::manifest::{Line, Outcome, without_userinfo};
+use super::{Shared, StoreKind};
+use crate::capture::{Capture, Trail, Truncated};
 use crate::client::{Crowd, Request, Tally};
 use crate::error::{Error, ErrorKind};
 use crate::reply::{Deferred, Disallowed, Reply, Response};
-use crate::sink::{Ended, Place, is_inside, path_of};
+use crate::sink::{Archived, Destination, Ended, Place, Revisited, is_inside, path_of};
 use crate::transport::TransportErrorKind;
 
 /// Further fetches of a URL whose body broke off.
@@ -35,8 +36,10 @@ pub(super) enum Aftermath {
 }
 
 /// A URL under way.
-struct Errand<'a> {
+pub(super) struct Errand<'a> {
     queued: &'a QueuedUrl,
+    /// Its line of an earlier run.
+    pub(super) earlier: Option<Line>,
     /// What departed for it.
     tally: Tally,
     receipt: OwnedSemaphorePermit,
@@ -52,13 +55,17 @@ impl Shared {
     ) -> Result<Aftermath, Error> {
         let mut errand = Errand {
             queued,
+            earlier: earlier_line(queued),
             tally: Tally::default(),
             receipt,
         };
-        let request = match request_of(queued, &self.crowd) {
-            Ok(request) => request,
+        let mut request = match request_of(queued, &self.crowd) {
+            Ok(request) => request.traced(matches!(self.store.kind, StoreKind::Warc(_))),
             Err(error) => return self.fail(errand, &error).await,
         };
+        let validators = self.validators(&errand).await;
+        let now = self.client.now();
+        request = request.only_if(validators.as_ref().and_then(|known| known.condition(now)));
         let mut retries = 0;
         loop {
             let (reply, tally) = self.client.execute_tallied(&request).await;
@@ -76,8 +83,30 @@ impl Shared {
                 Err(error) if is_of_the_job(&error) => return Err(error),
                 Err(error) => return self.fail(errand, &error).await,
             };
+            if response.status == StatusCode::NOT_MODIFIED && errand.earlier.is_some() {
+                let confirmed = validators
+                    .as_ref()
+                    .filter(|_| response.conditional)
+                    .is_some_and(|known| {
+                        known.are_confirmed_by(&response.headers, self.client.now())
+                    });
+                if confirmed {
+                    self.confirm(errand, &request.url, response).await?;
+                    return Ok(Aftermath::None);
+                }
+                if !response.conditional {
+                    let error = Error::new(
+                        ErrorKind::Transport(TransportErrorKind::Protocol),
+                        "status 304, which was not asked for",
+                    );
+                    return self.fail(errand, &error).await;
+                }
+                // It is about another body than the one that is stored.
+                request = request.only_if(None);
+                continue;
+            }
             let line = self.line_of(&errand, &request.url, &response);
-            match self.store(errand, &request.url, response, line).await? {
+            match self.take_body(errand, &request.url, response, line).await? {
                 Stored::Handed => return Ok(Aftermath::None),
                 Stored::Broken(back, error) if retries < BODY_RETRIES && may_come_whole(&error) => {
                     (errand, _) = *back;
@@ -86,6 +115,10 @@ impl Shared {
                 Stored::Broken(back, error) => {
                     let (errand, mut line) = *back;
                     line.outcome = Outcome::Failed;
+                    (line.etag, line.last_modified) = (None, None);
+                    if let Some(earlier) = &errand.earlier {
+                        line.keep_body_of(earlier);
+                    }
                     let line = line.with_error(describe(&error));
                     self.end(errand, line).await?;
                     return Ok(Aftermath::None);
@@ -95,7 +128,7 @@ impl Shared {
     }
 
     /// The line of a response, as far as its head tells.
-    fn line_of(&self, errand: &Errand<'_>, asked: &Url, response: &Response) -> Line {
+    pub(super) fn line_of(&self, errand: &Errand<'_>, asked: &Url, response: &Response) -> Line {
         let status = response.status.as_u16();
         let (outcome, error) = match status {
             _ if response.synthetic => (
@@ -114,11 +147,17 @@ impl Shared {
             line.set_content_type(value);
         }
         line.set_preferences(&response.preferences);
+        match &errand.earlier {
+            Some(earlier) if outcome != Outcome::Fetched => line.keep_body_of(earlier),
+            // Of a part of it they would be taken for those of the whole.
+            _ if response.status == StatusCode::OK => line.set_validators(&response.headers),
+            _ => {}
+        }
         line
     }
 
-    /// Reads the body to its end, into a file where it is one that is kept.
-    async fn store<'a>(
+    /// Reads the body to its end, and hands it on where it is one that is kept.
+    async fn take_body<'a>(
         &self,
         errand: Errand<'a>,
         url: &Url,
@@ -126,42 +165,59 @@ impl Shared {
         mut line: Line,
     ) -> Result<Stored<'a>, Error> {
         let is_error = line.outcome != Outcome::Fetched;
-        let writing = (!is_error && self.keep_bodies).then(|| self.sink.begin());
+        let trail = response.trail.take();
+        let is_kept = match self.store.kind {
+            StoreKind::Files => !is_error,
+            StoreKind::Warc(_) => trail.is_some(),
+            StoreKind::Dropped => false,
+        };
+        let writing = is_kept.then(|| self.sink.begin());
         let mut bytes = 0;
-        let whole = loop {
-            match response.body.chunk().await {
-                Ok(Some(piece)) => {
-                    bytes += piece.len() as u64;
-                    if let Some(writing) = &writing {
-                        writing.write(piece).await?;
-                    }
-                    if is_error && bytes > ERROR_BODY {
-                        break false;
-                    }
-                }
-                Ok(None) => break true,
-                Err(_) if is_error => break false,
+        let truncated = loop {
+            let piece = response.body.chunk().await;
+            let wire = response.body.take_wire();
+            if let Some(writing) = &writing
+                && let Ok(piece) = &piece
+                && (piece.is_some() || !wire.is_empty())
+            {
+                let piece = piece.clone().unwrap_or_default();
+                writing.write(piece, wire).await?;
+            }
+            match piece {
+                Ok(Some(piece)) => bytes += piece.len() as u64,
+                Ok(None) => break None,
+                Err(_) if is_error => break Some(Truncated::Disconnect),
                 Err(error) => return Ok(Stored::Broken(Box::new((errand, line)), error)),
             }
+            if is_error && bytes > ERROR_BODY {
+                break Some(Truncated::Length);
+            }
+        };
+        if !is_error || line.file.is_none() {
+            line.bytes = truncated.is_none().then_some(bytes);
+        }
+        let to = match (trail, &errand.queued.out) {
+            (Some(trail), _) => {
+                // What follows a body's coded data may not have been waited for.
+                let rest = (!response.body.has_ended()).then_some(Truncated::Length);
+                let archived = archived(*trail, &mut response, truncated.or(rest), None);
+                Destination::Archive(Box::new(archived))
+            }
+            (None, Some(out)) => Destination::File(Place {
+                path: PathBuf::from(out),
+                chosen: true,
+            }),
+            (None, None) => Destination::File(Place {
+                path: path_of(url),
+                chosen: false,
+            }),
         };
         // The place in flight is free before the disk is waited for.
         drop(response);
-        line.bytes = whole.then_some(bytes);
-        let Some(writing) = writing else {
-            self.end(errand, line).await?;
-            return Ok(Stored::Handed);
-        };
-        let place = match &errand.queued.out {
-            Some(out) => Place {
-                path: PathBuf::from(out),
-                chosen: true,
-            },
-            None => Place {
-                path: path_of(url),
-                chosen: false,
-            },
-        };
-        writing.end(place, errand.ended(line, None)).await?;
+        match writing {
+            Some(writing) => writing.end(to, errand.ended(line, None)).await?,
+            None => self.end(errand, line).await?,
+        }
         Ok(Stored::Handed)
     }
 
@@ -171,7 +227,9 @@ impl Shared {
             (Some(rule), Some(line)) => format!("robots.txt line {line}: {rule}"),
             _ => "robots.txt forbids the whole site".to_owned(),
         };
-        let line = self.line(&errand, Outcome::Disallowed).with_error(rule);
+        let line = self
+            .line_without_body(&errand, Outcome::Disallowed)
+            .with_error(rule);
         self.end(errand, line).await?;
         Ok(Aftermath::None)
     }
@@ -184,7 +242,7 @@ impl Shared {
         deferred: &Deferred,
     ) -> Result<Aftermath, Error> {
         let bound = deferred.bound;
-        let mut line = self.line(&errand, Outcome::Deferred);
+        let mut line = self.line_without_body(&errand, Outcome::Deferred);
         line.error = Some(bound.reason.label().to_owned());
         line.finished = None;
         let ended = errand.ended(line, Some(bound.not_before));
@@ -199,7 +257,7 @@ impl Shared {
 
     async fn fail(&self, errand: Errand<'_>, error: &Error) -> Result<Aftermath, Error> {
         let line = self
-            .line(&errand, Outcome::Failed)
+            .line_without_body(&errand, Outcome::Failed)
             .with_error(describe(error));
         self.end(errand, line).await?;
         Ok(Aftermath::None)
@@ -214,13 +272,22 @@ impl Shared {
             .with_attempts(attempts, first_departure)
     }
 
-    async fn end(&self, errand: Errand<'_>, line: Line) -> Result<(), Error> {
+    /// The line of a URL that has no new body.
+    fn line_without_body(&self, errand: &Errand<'_>, outcome: Outcome) -> Line {
+        let mut line = self.line(errand, outcome);
+        if let Some(earlier) = &errand.earlier {
+            line.keep_body_of(earlier);
+        }
+        line
+    }
+
+    pub(super) async fn end(&self, errand: Errand<'_>, line: Line) -> Result<(), Error> {
         self.sink.end(errand.ended(line, None)).await
     }
 }
 
 impl Errand<'_> {
-    fn ended(self, line: Line, not_before: Option<Timestamp>) -> Ended {
+    pub(super) fn ended(self, line: Line, not_before: Option<Timestamp>) -> Ended {
         Ended {
             line,
             id: self.queued.id,
@@ -228,6 +295,33 @@ impl Errand<'_> {
             receipt: self.receipt,
         }
     }
+}
+
+/// What the archive is given of a response.
+pub(super) fn archived(
+    trail: Trail,
+    response: &mut Response,
+    truncated: Option<Truncated>,
+    revisit: Option<Revisited>,
+) -> Archived {
+    Archived {
+        hops: trail.hops,
+        capture: Capture {
+            url: response.url.clone(),
+            departed_at: trail.departed_at,
+            trace: trail.trace,
+            status: response.status,
+            headers: std::mem::take(&mut response.headers),
+            truncated,
+        },
+        revisit,
+    }
+}
+
+/// The line of an earlier run, where that stored a body.
+fn earlier_line(queued: &QueuedUrl) -> Option<Line> {
+    let line: Line = serde_json::from_str(queued.line.as_deref()?).ok()?;
+    line.has_body().then_some(line)
 }
 
 /// How a body ended.

@@ -62,8 +62,15 @@ pub struct Line {
     pub status: Option<u16>,
     /// What became of it.
     pub outcome: Outcome,
-    /// The body's file, relative to the job's directory.
+    /// The body's file, or the archive that it is in, relative to the job's directory. Of a URL that is not
+    /// fetched it is what an earlier run stored, or the archived response.
     pub file: Option<String>,
+    /// Where in the archive the record of the response begins, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warc_offset: Option<u64>,
+    /// The id of that record: `urn:uuid:…`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warc_record_id: Option<String>,
     /// The body's size, decoded.
     pub bytes: Option<u64>,
     /// The body's SHA-256, in hex.
@@ -89,6 +96,15 @@ pub struct Line {
     /// Content-Signal, likewise, as `"ai-train": "no"`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub content_signal: BTreeMap<String, String>,
+    /// The ETag of the stored body's response, which a later run can ask with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// Its Last-Modified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<String>,
+    /// Whether the server answered that the stored body still holds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_modified: bool,
 }
 
 /// The longest Content-Type that is kept, in characters.
@@ -103,6 +119,8 @@ impl Line {
             status: None,
             outcome,
             file: None,
+            warc_offset: None,
+            warc_record_id: None,
             bytes: None,
             sha256: None,
             attempts: 0,
@@ -113,6 +131,9 @@ impl Line {
             robots_tag: Vec::new(),
             content_usage: BTreeMap::new(),
             content_signal: BTreeMap::new(),
+            etag: None,
+            last_modified: None,
+            not_modified: false,
         }
     }
 
@@ -158,6 +179,7 @@ impl Line {
         self.outcome = Outcome::Failed;
         self.error = Some(format!("file_name: {}", error.kind()));
         (self.file, self.bytes, self.sha256) = (None, None, None);
+        (self.etag, self.last_modified) = (None, None);
     }
 
     pub(crate) fn to_json(&self) -> String {

@@ -11,6 +11,8 @@ mod lane;
 mod lanes;
 pub(crate) mod manifest;
 mod recorder;
+mod refresh;
+mod store;
 mod summary;
 
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use curtsy_store::{Enqueued, Queue};
 pub use dir::JobDir;
 pub use feed::Feed;
 pub use manifest::{Line, Outcome};
+pub use store::Bodies;
 pub use summary::{Progress, Summary};
 
 use crate::client::{Client, Crowd};
@@ -31,6 +34,7 @@ use crate::sink::Sink;
 use feed::Feeds;
 use lanes::Lanes;
 use recorder::Recorder;
+use store::{Store, StoreKind};
 
 /// What this process is called in the queue: it is the only worker of its directory.
 const WORKER: &str = "local";
@@ -48,8 +52,8 @@ const ROBOTS_ROUNDS: u32 = 3;
 /// How a job is run.
 #[derive(Clone, Debug)]
 pub struct JobOptions {
-    /// Whether bodies are stored. Default: yes.
-    pub keep_bodies: bool,
+    /// What becomes of bodies. Default: files.
+    pub bodies: Bodies,
     /// H10: with only deferred URLs left, the longest wait for the next one. Default: 300 s.
     pub max_wait: Duration,
     /// Whether URLs that failed for good are taken up again. Default: no.
@@ -57,15 +61,19 @@ pub struct JobOptions {
     /// Scopes that are worked on at once, at least 1. Where there are more, those that only wait for
     /// their next departure make room. Default: [`DEFAULT_SCOPES`].
     pub scopes: usize,
+    /// Whether fetched URLs are asked again, with the validators of their last response where the body is
+    /// still there. Default: no.
+    pub refresh: bool,
 }
 
 impl Default for JobOptions {
     fn default() -> Self {
         Self {
-            keep_bodies: true,
+            bodies: Bodies::Files,
             max_wait: curtsy_core::policy::DEFAULT_MAX_RETRY_AFTER,
             retry_failed: false,
             scopes: DEFAULT_SCOPES,
+            refresh: false,
         }
     }
 }
@@ -94,7 +102,7 @@ struct Shared {
     client: Client,
     queue: Arc<dyn Queue>,
     sink: Sink,
-    keep_bodies: bool,
+    store: Store,
     progress: summary::Counters,
     feeds: Feeds,
     crowd: Arc<Crowd>,
@@ -133,13 +141,17 @@ impl Job {
                 ])
                 .await?;
         }
-        let (sink, groups) = Sink::start(dir.path(), &dir.temporary())?;
+        if options.refresh {
+            refresh::begin(&*queue).await?;
+        }
+        let (store, archive) = Store::open(&options.bodies, &dir, &client, &*queue).await?;
+        let (sink, groups) = Sink::start(dir.path(), &dir.temporary(), archive)?;
         let progress = summary::Counters::of(&queue.counts().await?);
         let shared = Arc::new(Shared {
             client,
             queue,
             sink,
-            keep_bodies: options.keep_bodies,
+            store,
             progress,
             feeds: Feeds::default(),
             crowd: Arc::default(),
@@ -192,6 +204,7 @@ impl Job {
         worked?;
         if !interrupted {
             summary::write_manifest(&*shared.queue, &dir).await?;
+            refresh::end(&*shared.queue).await?;
         }
         if let Some((seq, hash)) = shared.client.shared.audit.tail() {
             let value = serde_json::json!({ "seq": seq, "hash": hash }).to_string();

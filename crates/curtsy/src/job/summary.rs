@@ -95,7 +95,9 @@ impl Counters {
             }
             *state.progress.ended.entry(line.outcome).or_default() += 1;
             state.progress.ended_now += 1;
-            state.progress.bytes += line.file.as_ref().and(line.bytes).unwrap_or(0);
+            if line.outcome == Outcome::Fetched && !line.not_modified {
+                state.progress.bytes += line.file.as_ref().and(line.bytes).unwrap_or(0);
+            }
         }
     }
 
@@ -189,22 +191,22 @@ pub(super) async fn write_manifest(queue: &dyn Queue, dir: &JobDir) -> Result<()
     fs::rename(&fresh, dir.manifest()).map_err(failed)
 }
 
-/// A URL's last line; for one that was not even tried, that it is deferred.
+/// A URL's last line; for one that was not even tried, or not yet again, that it is deferred.
 fn line_of(record: &UrlRecord) -> String {
-    match (&record.line, &record.state) {
-        (Some(line), UrlState::Finished { .. } | UrlState::Deferred { .. }) => line.clone(),
-        (_, state) => {
-            let reason = match state {
-                UrlState::Deferred { reason, .. } => reason.as_str(),
-                _ => "not_tried",
-            };
-            let line =
-                Line::new(&record.url, Outcome::Deferred, Timestamp::EPOCH).with_error(reason);
-            Line {
-                finished: None,
-                ..line
-            }
-            .to_json()
+    let reason = match &record.state {
+        UrlState::Finished { .. } => return record.line.clone().unwrap_or_default(),
+        UrlState::Deferred { reason, .. } => reason.as_str(),
+        UrlState::Pending => "not_tried",
+    };
+    let earlier = record.line.as_deref().map(serde_json::from_str::<Line>);
+    let mut line = Line::new(&record.url, Outcome::Deferred, Timestamp::EPOCH).with_error(reason);
+    line.finished = None;
+    match (earlier, &record.line) {
+        (Some(Ok(earlier)), Some(line)) if earlier.outcome == Outcome::Deferred => {
+            return line.clone();
         }
+        (Some(Ok(earlier)), _) => line.keep_body_of(&earlier),
+        _ => {}
     }
+    line.to_json()
 }

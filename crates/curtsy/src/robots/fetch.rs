@@ -88,6 +88,7 @@ impl Client {
                 attempt,
                 own: Bound::FREE,
                 profile: self.shared.policies.profile_of(url),
+                traced: false,
             };
             return Ok(Err(match self.exchange().run(&hop).await? {
                 Landing::Answered(answered) => return Ok(Ok(answered)),

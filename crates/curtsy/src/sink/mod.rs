@@ -1,4 +1,5 @@
-//! Bodies to disk: under a temporary name first, in place only when whole and durable.
+//! Bodies to disk: into files, under a temporary name first and in place only when whole and durable; or
+//! as records of one archive.
 //!
 //! One thread writes, hashes and syncs. What has ended is committed in groups: all bodies of a group are
 //! synced, then put in place, and only then handed on to be recorded as done. So a small file does not
@@ -6,6 +7,8 @@
 
 mod group;
 mod name;
+mod spool;
+mod warc;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -19,6 +22,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 pub(crate) use name::{is_inside, path_of};
+pub(crate) use warc::{About, Archived, Revisited, Warc, random_urn};
 
 use crate::error::{Error, ErrorKind};
 use crate::job::manifest::Line;
@@ -68,15 +72,25 @@ enum Command {
     Write {
         id: u64,
         piece: Bytes,
+        wire: Vec<Bytes>,
     },
     Abort {
         id: u64,
     },
     End {
-        body: Option<(u64, Place)>,
+        body: Option<(u64, Destination)>,
         ended: Box<Ended>,
     },
     Close,
+}
+
+/// What becomes of a whole body.
+#[derive(Debug)]
+pub(crate) enum Destination {
+    /// A file of its own.
+    File(Place),
+    /// Records of the archive, which the sink was started with.
+    Archive(Box<Archived>),
 }
 
 /// Where a body goes to, relative to the job's directory.
@@ -91,12 +105,17 @@ pub(crate) struct Place {
 pub(crate) type Groups = mpsc::Receiver<Result<Vec<Durable>, Error>>;
 
 impl Sink {
-    /// Starts the writer for the job directory `dir`, with temporary files in `temporary`.
-    pub(crate) fn start(dir: &Path, temporary: &Path) -> Result<(Self, Groups), Error> {
+    /// Starts the writer for the job directory `dir`, with temporary files in `temporary`. Bodies go into
+    /// `archive` where there is one.
+    pub(crate) fn start(
+        dir: &Path,
+        temporary: &Path,
+        archive: Option<Warc>,
+    ) -> Result<(Self, Groups), Error> {
         let (commands, receiver) = mpsc::channel(QUEUE);
         // One group waits while the next is made.
         let (groups, committed) = mpsc::channel(1);
-        let writer = writer::Writer::new(dir, temporary)?;
+        let writer = writer::Writer::new(dir, temporary, archive)?;
         std::thread::Builder::new()
             .name("curtsy-sink".to_owned())
             .spawn(move || writer.run(receiver, &groups))
@@ -140,16 +159,17 @@ impl Sink {
 }
 
 impl Writing {
-    /// Appends a piece.
-    pub(crate) async fn write(&self, piece: Bytes) -> Result<(), Error> {
-        self.sink.send(Command::Write { id: self.id, piece }).await
+    /// Appends a piece, and what came over the wire for it: that is what an archive keeps.
+    pub(crate) async fn write(&self, piece: Bytes, wire: Vec<Bytes>) -> Result<(), Error> {
+        let id = self.id;
+        self.sink.send(Command::Write { id, piece, wire }).await
     }
 
     /// The body is whole: it is put in place with the next group.
-    pub(crate) async fn end(mut self, place: Place, ended: Ended) -> Result<(), Error> {
+    pub(crate) async fn end(mut self, to: Destination, ended: Ended) -> Result<(), Error> {
         self.sink
             .send(Command::End {
-                body: Some((self.id, place)),
+                body: Some((self.id, to)),
                 ended: Box::new(ended),
             })
             .await?;

@@ -11,7 +11,9 @@ use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 use super::group::{self, Body};
-use super::{Command, Durable, Ended, Place};
+use super::spool::Spool;
+use super::warc::{Archived, Warc};
+use super::{Command, Destination, Durable, Ended, Place};
 use crate::error::Error;
 
 /// The most endings of one group.
@@ -24,14 +26,21 @@ pub(super) struct Writer {
     /// Whose file each path is that the user chose, by the path's hash. The other paths are all different.
     chosen: HashMap<u64, UrlId>,
     hashing: RandomState,
+    archive: Option<Warc>,
 }
 
 /// A body that is not whole yet.
 struct Open {
-    file: File,
-    path: PathBuf,
+    kept: Kept,
     bytes: u64,
     hash: Sha256,
+}
+
+enum Kept {
+    /// The body, for a file of its own.
+    File { file: File, path: PathBuf },
+    /// What came over the wire, for the archive.
+    Spool(Spool),
 }
 
 /// What has ended, on its way to a commit.
@@ -41,7 +50,7 @@ struct Ending {
 }
 
 impl Writer {
-    pub(super) fn new(dir: &Path, temporary: &Path) -> Result<Self, Error> {
+    pub(super) fn new(dir: &Path, temporary: &Path, archive: Option<Warc>) -> Result<Self, Error> {
         let failed = |error| {
             Error::output(
                 format!("the output directory {} cannot be written", dir.display()),
@@ -60,6 +69,7 @@ impl Writer {
             open: HashMap::new(),
             chosen: HashMap::new(),
             hashing: RandomState::new(),
+            archive,
         })
     }
 
@@ -90,32 +100,43 @@ impl Writer {
                 }
                 next = commands.try_recv().ok();
             };
-            let group = done.and_then(|()| self.commit(endings));
-            closed |= group.is_err();
+            // What had ended before a failure is whole, and may still become durable.
+            let group = self.commit(endings);
+            closed |= group.is_err() || done.is_err();
             let empty = group.as_ref().is_ok_and(Vec::is_empty);
             if !empty && groups.blocking_send(group).is_err() {
                 return;
+            }
+            if let Err(error) = done {
+                let _ = groups.blocking_send(Err(error));
             }
         }
     }
 
     fn take(&mut self, command: Command, endings: &mut Vec<Ending>) -> io::Result<()> {
         match command {
-            Command::Write { id, piece } => {
+            Command::Write { id, piece, wire } => {
                 let open = self.open(id)?;
                 open.hash.update(&piece);
                 open.bytes += piece.len() as u64;
-                open.file.write_all(&piece)?;
+                match &mut open.kept {
+                    Kept::File { file, .. } => file.write_all(&piece)?,
+                    Kept::Spool(spool) => wire.iter().try_for_each(|piece| spool.write(piece))?,
+                }
             }
             Command::Abort { id } => {
-                if let Some(open) = self.open.remove(&id) {
-                    let _ = fs::remove_file(&open.path);
+                if let Some(Kept::File { path, .. }) = self.open.remove(&id).map(|open| open.kept) {
+                    let _ = fs::remove_file(path);
                 }
             }
             Command::End { body, mut ended } => {
                 let body = match body {
                     None => None,
-                    Some((id, place)) => self.whole(id, place, &mut ended)?,
+                    Some((id, Destination::File(place))) => self.whole(id, place, &mut ended)?,
+                    Some((id, Destination::Archive(archived))) => {
+                        self.archive(id, *archived, &mut ended)?;
+                        None
+                    }
                 };
                 endings.push(Ending { ended, body });
             }
@@ -128,29 +149,56 @@ impl Writer {
     fn whole(&mut self, id: u64, place: Place, ended: &mut Ended) -> io::Result<Option<Body>> {
         // An empty body has a file too.
         self.open(id)?;
-        let Some(open) = self.open.remove(&id) else {
+        let Some(Open {
+            kept: Kept::File { file, path: from },
+            bytes,
+            hash,
+        }) = self.open.remove(&id)
+        else {
             return Ok(None);
         };
         let name = self.hashing.hash_one(&place.path);
         let owner = self.chosen.get(&name);
         if owner.is_some_and(|owner| *owner != ended.id) {
-            fs::remove_file(&open.path)?;
+            fs::remove_file(&from)?;
             ended.line.refuse_file(&io::ErrorKind::AlreadyExists.into());
             return Ok(None);
         }
         let line = &mut ended.line;
-        line.bytes = Some(open.bytes);
-        line.sha256 = Some(hex(&open.hash.finalize()));
+        line.bytes = Some(bytes);
+        line.sha256 = Some(hex(&hash.finalize()));
         line.file = Some(place.path.to_string_lossy().into_owned());
         let to = self.dir.join(&place.path);
         if place.chosen {
             self.chosen.insert(name, ended.id);
         }
-        Ok(Some(Body {
-            file: open.file,
-            from: open.path,
-            to,
-        }))
+        Ok(Some(Body { file, from, to }))
+    }
+
+    /// Appends the records of a URL. A body that was stored before stays in its line.
+    fn archive(&mut self, id: u64, archived: Archived, ended: &mut Ended) -> io::Result<()> {
+        self.open(id)?;
+        let open = self.open.remove(&id);
+        let (
+            Some(archive),
+            Some(Open {
+                kept: Kept::Spool(mut spool),
+                hash,
+                ..
+            }),
+        ) = (&mut self.archive, open)
+        else {
+            return Ok(());
+        };
+        let stored = archive.append(archived, &mut spool, &self.temporary.join("hop"))?;
+        let line = &mut ended.line;
+        if line.file.is_none() {
+            line.file = Some(archive.name().to_owned());
+            line.warc_offset = Some(stored.offset);
+            line.warc_record_id = Some(stored.record);
+            line.sha256 = line.bytes.map(|_| hex(&hash.finalize()));
+        }
+        Ok(())
     }
 
     fn open(&mut self, id: u64) -> io::Result<&mut Open> {
@@ -158,10 +206,15 @@ impl Writer {
             std::collections::hash_map::Entry::Occupied(open) => Ok(open.into_mut()),
             std::collections::hash_map::Entry::Vacant(place) => {
                 let path = self.temporary.join(id.to_string());
-                let file = File::create_new(&path)?;
+                let kept = match &self.archive {
+                    Some(_) => Kept::Spool(Spool::new(path)),
+                    None => Kept::File {
+                        file: File::create_new(&path)?,
+                        path,
+                    },
+                };
                 Ok(place.insert(Open {
-                    file,
-                    path,
+                    kept,
                     bytes: 0,
                     hash: Sha256::new(),
                 }))
@@ -176,6 +229,8 @@ impl Writer {
             .filter_map(|ending| ending.body.as_ref())
             .collect();
         let placed = group::place(&self.dir, &bodies).map_err(|error| self.failed(error))?;
+        let synced = self.archive.as_mut().map_or(Ok(()), Warc::sync);
+        synced.map_err(|error| self.failed(error))?;
         let mut refused = placed.into_iter();
         for ending in endings.iter_mut().filter(|ending| ending.body.is_some()) {
             if let Some(Some(error)) = refused.next() {
@@ -196,11 +251,14 @@ impl Writer {
     }
 
     fn failed(&self, error: io::Error) -> Error {
-        let dir = self.dir.display();
-        Error::output(
-            format!("the output directory {dir} cannot be written"),
-            error,
-        )
+        let what = match &self.archive {
+            Some(archive) => archive.cannot_write(),
+            None => format!(
+                "the output directory {} cannot be written",
+                self.dir.display()
+            ),
+        };
+        Error::output(what, error)
     }
 }
 
