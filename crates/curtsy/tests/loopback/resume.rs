@@ -7,13 +7,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy::store::{Queue, SqliteQueue, SqliteStore};
-use curtsy::{Client, Job, JobDir, JobOptions, NewEntry, Outcome, Summary};
+use curtsy::{Bodies, Client, Job, JobDir, JobOptions, NewEntry, Outcome, Summary};
 use curtsy_origin::{Origin, sized_body};
 
 use crate::support::*;
 
 /// The job of these tests: pages of one origin, on files in its directory.
 async fn open(dir: &Path, base: &str, urls: usize, rate: f64) -> (Job, Client) {
+    open_with(dir, base, urls, rate, JobOptions::default()).await
+}
+
+pub(crate) async fn open_with(
+    dir: &Path,
+    base: &str,
+    urls: usize,
+    rate: f64,
+    options: JobOptions,
+) -> (Job, Client) {
     let dir = JobDir::open(dir).unwrap();
     let queue: Arc<dyn Queue> = Arc::new(SqliteQueue::open(&dir.queue()).await.unwrap());
     let state = dir.path().join(".curtsy/state.sqlite");
@@ -23,7 +33,6 @@ async fn open(dir: &Path, base: &str, urls: usize, rate: f64) -> (Job, Client) {
     .store(Arc::new(SqliteStore::open(&state).await.unwrap()))
     .build()
     .unwrap();
-    let options = JobOptions::default();
     let job = Job::open(client.clone(), queue, dir, options)
         .await
         .unwrap();
@@ -136,6 +145,8 @@ async fn failed_urls_are_taken_up_again_only_where_that_is_asked_for() {
 const DIR: &str = "CURTSY_TEST_JOB_DIR";
 const BASE: &str = "CURTSY_TEST_JOB_BASE";
 const URLS: usize = 240;
+const WARC: &str = "CURTSY_TEST_JOB_WARC";
+const REFRESH: &str = "CURTSY_TEST_JOB_REFRESH";
 
 /// The process that is killed: this test binary, started anew by the test below.
 #[test]
@@ -149,16 +160,26 @@ fn child() {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let (job, _) = open(Path::new(&dir), &base, URLS, 150.0).await;
+        let options = JobOptions {
+            bodies: std::env::var_os(WARC).map_or(Bodies::Files, |file| Bodies::Warc(file.into())),
+            refresh: std::env::var_os(REFRESH).is_some(),
+            ..JobOptions::default()
+        };
+        let (job, _) = open_with(Path::new(&dir), &base, URLS, 150.0, options).await;
         job.run().await.unwrap();
     });
 }
 
 fn start(dir: &Path, base: &str) -> Child {
+    start_with(dir, base, &[])
+}
+
+fn start_with(dir: &Path, base: &str, more: &[(&str, &Path)]) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "resume::child", "--ignored", "--test-threads=1"])
         .env(DIR, dir)
         .env(BASE, base)
+        .envs(more.iter().copied())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -212,4 +233,109 @@ async fn s1_a_job_that_is_killed_at_any_moment_loses_nothing_and_fetches_no_reco
     for (path, before) in &done {
         assert_eq!(times[path], *before, "{path} was recorded and came again");
     }
+}
+
+/// Kills children at these many arrivals after those that there are, and answers with what was recorded.
+async fn kill_at(
+    origin: &Origin,
+    arrivals: &[usize],
+    start: impl Fn() -> Child,
+    mut killed: impl FnMut(),
+) {
+    for (kill, more) in arrivals.iter().enumerate() {
+        let (mut child, before) = (start(), pages(origin).len());
+        let mut patience = 4000;
+        while pages(origin).len() < before + more && patience > 0 {
+            tokio::time::sleep(ms(2)).await;
+            patience -= 1;
+        }
+        tokio::time::sleep(Duration::from_micros(1700 * kill as u64)).await;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(patience > 0, "the child did not start");
+        tokio::time::sleep(ms(20)).await;
+        killed();
+    }
+}
+
+#[tokio::test]
+async fn an_archive_whose_writer_is_killed_at_any_moment_holds_all_that_was_recorded() {
+    let origin =
+        origin(r#"{"robots": 404, "service": {"latency_ms": 5}, "page": {"body_bytes": 30000}}"#)
+            .await;
+    let dir = tempfile::tempdir().unwrap();
+    let (base, file) = (origin.url("/"), dir.path().join("a.warc.gz"));
+    let start = || start_with(dir.path(), &base, &[(WARC, file.as_path())]);
+    kill_at(&origin, &[1, 12, 40, 40, 30], start, || {
+        let (records, _) = crate::warc::read(&file);
+        for line in crate::warc::lines_of(dir.path()) {
+            let found = records.iter().any(|record| {
+                Some(record.offset) == line.warc_offset && record.field("warc-type") == "response"
+            });
+            assert!(found, "{line:?}");
+        }
+    })
+    .await;
+    let options = JobOptions {
+        bodies: Bodies::Warc(file.clone()),
+        ..JobOptions::default()
+    };
+    let (job, _) = open_with(dir.path(), &base, URLS, 800.0, options).await;
+    let summary = job.run().await.unwrap();
+    assert_eq!(summary.count(Outcome::Fetched), URLS as u64);
+    let (records, rest) = crate::warc::read(&file);
+    assert_eq!(rest, 0, "no torn record is left");
+    for n in 0..URLS {
+        let line = line(dir.path(), &format!("{base}{n}"));
+        let record = records.iter().find(|r| Some(r.offset) == line.warc_offset);
+        assert_eq!(record.unwrap().field("warc-target-uri"), line.url);
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_that_is_killed_at_any_moment_loses_no_body_and_asks_nothing_recorded_again() {
+    let page = r#"{"body": "b", "headers": [["ETag", "\"1\""]]}"#;
+    let origin = origin(&format!(
+        r#"{{"robots": 404, "service": {{"latency_ms": 5}}, "page": {page}}}"#
+    ))
+    .await;
+    let dir = tempfile::tempdir().unwrap();
+    let base = origin.url("/");
+    run(dir.path(), &base, URLS).await;
+    let start = || start_with(dir.path(), &base, &[(REFRESH, Path::new("yes"))]);
+    kill_at(&origin, &[1, 30, 60], start, || {
+        for n in 0..URLS {
+            let line = recorded_line(dir.path(), &format!("{base}{n}"));
+            let body = std::fs::read(dir.path().join(line.file.unwrap())).unwrap();
+            assert_eq!(body, b"b", "{n}");
+        }
+    })
+    .await;
+    let options = JobOptions {
+        refresh: true,
+        ..JobOptions::default()
+    };
+    let (job, _) = open_with(dir.path(), &base, URLS, 800.0, options).await;
+    job.run().await.unwrap();
+    check(dir.path(), &base, URLS, b"b");
+    // Twice each, and once more those that were under way at one of the kills.
+    let times = arrived(&origin);
+    let more: usize = times.values().map(|times| times - 2).sum();
+    assert!(more < 60, "{more} asked again");
+    let second = pages(&origin);
+    let asked = second[URLS..]
+        .iter()
+        .filter(|a| a.header("if-none-match").is_some());
+    assert_eq!(
+        asked.count(),
+        second.len() - URLS,
+        "each with what was known"
+    );
+}
+
+/// A URL's last line, whole as it must be.
+fn recorded_line(dir: &Path, url: &str) -> curtsy::Line {
+    let lines = crate::warc::lines_of(dir);
+    let last = lines.into_iter().rfind(|line| line.url == url);
+    last.unwrap_or_else(|| panic!("{url} has no line"))
 }
