@@ -12,7 +12,7 @@ use crate::server::Server;
 use crate::tap::Exchange;
 
 /// One for all tests, since it keeps nothing; it ends with this process.
-fn scene() -> Scene {
+pub(crate) fn scene() -> Scene {
     static HTTPBIN: OnceLock<Server> = OnceLock::new();
     Scene::before(HTTPBIN.get_or_init(|| Server::start("httpbin", &[]).answering()))
 }

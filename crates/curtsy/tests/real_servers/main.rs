@@ -1,5 +1,5 @@
-//! Jobs against servers that others wrote, on loopback: nginx `limit_req`, HAProxy,
-//! httpbin, express-rate-limit, Flask-Limiter.
+//! Jobs against what others wrote, on loopback: nginx `limit_req`, HAProxy,
+//! httpbin, express-rate-limit, Flask-Limiter; and warcio.
 //!
 //! Judged by a [`Tap`](tap::Tap) between the client and the server, which knows nothing of curtsy. They
 //! are ignored unless asked for, because the servers have to be installed: `./test` does both.
@@ -15,3 +15,4 @@ mod reading;
 mod scene;
 mod server;
 mod tap;
+mod warcio;
