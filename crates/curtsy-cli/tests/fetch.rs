@@ -333,3 +333,63 @@ fn state_shows_and_resets_what_a_run_left_behind() {
     );
     assert_eq!(run(&["state", "show", scope]).status.code(), Some(1));
 }
+
+#[test]
+fn warc_records_all_in_one_file_in_the_current_directory_and_says_what_is_not_done() {
+    let (server, dir) = (serve(r#"{"robots": 404}"#), tempfile::tempdir().unwrap());
+    let list = format!("{{\"url\": \"{}/a\", \"out\": \"mine\"}}\n", server.url);
+    std::fs::write(dir.path().join("list"), list).unwrap();
+    let output = fetch(dir.path(), &["-i", "list", "--warc", "all.warc.gz"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let notice = "\"out\" in the list has no effect";
+    assert!(said(&output).contains(notice), "{}", said(&output));
+    let archive = dir.path().join("all.warc.gz").canonicalize().unwrap();
+    let lines = manifest(dir.path());
+    assert_eq!(lines[0]["file"], archive.to_str().unwrap());
+    assert!(
+        lines[0]["warc_offset"].as_u64().unwrap() > 0,
+        "{}",
+        lines[0]
+    );
+    let begin = std::fs::read(&archive).unwrap();
+    assert_eq!(begin[..2], [0x1f, 0x8b], "gzip");
+}
+
+#[test]
+fn a_warc_that_is_another_jobs_is_exit_2_with_a_way_out() {
+    let (server, dir) = (serve(r#"{"robots": 404}"#), tempfile::tempdir().unwrap());
+    std::fs::write(dir.path().join("mine.warc.gz"), "mine").unwrap();
+    let output = fetch(dir.path(), &[&server.url, "--warc", "mine.warc.gz"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("move it away"), "{}", said(&output));
+    let kept = std::fs::read_to_string(dir.path().join("mine.warc.gz")).unwrap();
+    assert_eq!(kept, "mine");
+}
+
+#[test]
+fn no_body_leaves_the_manifest_alone_in_the_directory() {
+    let (server, dir) = (serve(r#"{"robots": 404}"#), tempfile::tempdir().unwrap());
+    let output = fetch(dir.path(), &[&server.url, "--no-body"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let line = &manifest(dir.path())[0];
+    assert_eq!((&line["file"], &line["bytes"]), (&Json::Null, &3.into()));
+    let names = std::fs::read_dir(dir.path().join("curtsy-out")).unwrap();
+    assert_eq!(names.count(), 2, "the manifest and .curtsy");
+}
+
+#[test]
+fn refresh_asks_with_what_the_first_run_was_told() {
+    let script = r#"{"robots": 404, "pages": {"/a": [
+        {"body": "x", "headers": [["ETag", "\"1\""]]}, {"status": 304}]}}"#;
+    let (server, dir) = (serve(script), tempfile::tempdir().unwrap());
+    let url = format!("{}/a", server.url);
+    for (arguments, modified) in [(&[&*url][..], true), (&[&*url, "--refresh"], false)] {
+        let output = fetch(dir.path(), arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let line = &manifest(dir.path())[0];
+        assert_eq!(line["not_modified"].is_null(), modified, "{line}");
+        let file = line["file"].as_str().unwrap();
+        let body = std::fs::read(dir.path().join("curtsy-out").join(file)).unwrap();
+        assert_eq!(body, b"x");
+    }
+}

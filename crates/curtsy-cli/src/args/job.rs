@@ -58,7 +58,14 @@ pub(crate) struct JobArgs {
     /// Take up again what failed in an earlier run
     #[arg(long)]
     pub(crate) retry_failed: bool,
-    /// Keep no bodies
+    /// Ask again for what an earlier run fetched; what has not changed costs no body
+    #[arg(long)]
+    pub(crate) refresh: bool,
+    /// Record responses in this file, WARC 1.1 with gzip, instead of a file for each body [default:
+    /// none]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "no_body")]
+    pub(crate) warc: Option<PathBuf>,
+    /// Keep no bodies: read and drop them
     #[arg(long)]
     pub(crate) no_body: bool,
     /// Where the job's URLs wait [default: sqlite:, in DIR]

@@ -7,7 +7,7 @@ use curtsy::clock::Clock;
 use curtsy::core::audit::{Entry, Event};
 use curtsy::store::{Queue, SqliteQueue};
 use curtsy::{
-    Audit, ErrorKind, Feed, Job, JobDir, JobOptions, NewEntry, Outcome, Stopper, Summary,
+    Audit, Bodies, ErrorKind, Feed, Job, JobDir, JobOptions, NewEntry, Outcome, Stopper, Summary,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -56,11 +56,17 @@ async fn fetch(
     )
     .await?;
     let options = JobOptions {
-        keep_bodies: !fetch.no_body,
+        bodies: match &fetch.warc {
+            Some(file) => Bodies::Warc(file.clone()),
+            None if fetch.no_body => Bodies::Dropped,
+            None => Bodies::Files,
+        },
         max_wait: fetch.max_wait,
         retry_failed: fetch.retry_failed,
+        refresh: fetch.refresh,
         ..JobOptions::default()
     };
+    let writes_files = options.bodies == Bodies::Files;
     let failed = |error: curtsy::Error| session::failure("fetch", &error);
     let job = Job::open(client.clone(), queue, dir, options)
         .await
@@ -68,7 +74,12 @@ async fn fetch(
 
     let urls = args.urls.clone();
     let bad_lines = Arc::new(AtomicU64::new(0));
-    let list = read(urls, input, Arc::clone(&bad_lines), screen.clone());
+    let notes = Notes {
+        bad_lines: Arc::clone(&bad_lines),
+        names: writes_files || fetch.verbosity == 0,
+        screen: screen.clone(),
+    };
+    let list = read(urls, input, notes);
     let feeding = tokio::spawn(feed(job.feed(), list, job.stopper()));
     let policy = Box::new(settings.policy.values());
     let started = Event::RunStarted {
@@ -164,13 +175,17 @@ struct List {
     reader: JoinHandle<Result<(), Failure>>,
 }
 
-/// Reads in a thread of its own: neither a slow pipe nor a long file keeps what is fetched waiting.
-fn read(
-    urls: Vec<String>,
-    input: Option<Input<crate::lines::Reader>>,
+/// What is told of a list as it is read.
+struct Notes {
+    /// How many lines were bad so far.
     bad_lines: Arc<AtomicU64>,
+    /// Whether files that lines name are written, or it has been said that they are not.
+    names: bool,
     screen: Screen,
-) -> List {
+}
+
+/// Reads in a thread of its own: neither a slow pipe nor a long file keeps what is fetched waiting.
+fn read(urls: Vec<String>, input: Option<Input<crate::lines::Reader>>, mut notes: Notes) -> List {
     let (sender, receiver) = mpsc::channel(BATCH);
     let reader = tokio::task::spawn_blocking(move || {
         let given = urls.iter().map(|url| {
@@ -188,14 +203,20 @@ fn read(
         for line in given.chain(listed) {
             match line? {
                 Ok(listed) => {
+                    if listed.out.is_some() && !notes.names {
+                        notes.names = true;
+                        notes.screen.say(
+                            "no file is written for a body: \"out\" in the list has no effect",
+                        );
+                    }
                     if sender.blocking_send(entry(listed)).is_err() {
                         // The job was stopped.
                         break;
                     }
                 }
                 Err(why) => {
-                    bad_lines.fetch_add(1, Ordering::Relaxed);
-                    screen.say(&why);
+                    notes.bad_lines.fetch_add(1, Ordering::Relaxed);
+                    notes.screen.say(&why);
                 }
             }
         }

@@ -51,6 +51,10 @@ pub(crate) struct FetchSettings {
     pub(crate) max_wait: Duration,
     /// Failed URLs of an earlier run are taken up again. Default false.
     pub(crate) retry_failed: bool,
+    /// Fetched URLs of an earlier run are asked again. Default false.
+    pub(crate) refresh: bool,
+    /// The archive that responses are recorded in. Default: none, bodies are files.
+    pub(crate) warc: Option<PathBuf>,
     /// No bodies are kept. Default false.
     pub(crate) no_body: bool,
     /// The summary is JSON. Default false.
@@ -89,6 +93,8 @@ pub(super) fn read(
         audit: PathBuf::new(),
         max_wait: policy.max_retry_after,
         retry_failed: false,
+        refresh: false,
+        warc: None,
         no_body: false,
         json: false,
         verbosity: 1,
@@ -117,10 +123,11 @@ pub(super) fn read(
         &mut f.retry_failed,
     )?;
     layers.set(
-        key("no_body").flag("--no-body"),
-        on(job.no_body),
-        &mut f.no_body,
+        key("refresh").flag("--refresh"),
+        on(job.refresh),
+        &mut f.refresh,
     )?;
+    set_bodies(layers, flags, &mut f)?;
     layers.set(key("queue").flag("--queue"), job.queue, &mut f.queue)?;
     f.audit = f.out.join(".curtsy").join("audit.jsonl");
     layers.set(
@@ -133,6 +140,29 @@ pub(super) fn read(
     set_connection(layers, flags, &mut f)?;
     set_store(layers, flags, &mut f)?;
     Ok(f)
+}
+
+fn set_bodies(
+    layers: &mut Layers<'_>,
+    flags: Flags<'_>,
+    f: &mut FetchSettings,
+) -> Result<(), Failure> {
+    let job = &flags.options.job;
+    layers.set(
+        key("warc").flag("--warc").unset("each body is a file"),
+        job.warc.clone().map(Some),
+        &mut f.warc,
+    )?;
+    layers.set(
+        key("no_body").flag("--no-body"),
+        job.no_body.then_some(true),
+        &mut f.no_body,
+    )?;
+    layers.check(
+        "no_body",
+        f.warc.is_none() || !f.no_body,
+        "keeps no bodies, and warc asks for a file of them: one of the two",
+    )
 }
 
 fn set_verbosity(

@@ -478,3 +478,18 @@ fn a_variable_that_looks_misspelt_is_a_warning_and_others_are_let_be() {
         ["CURTSY_RAET: unknown; did you mean CURTSY_RATE?"]
     );
 }
+
+#[test]
+fn no_bodies_and_a_file_of_them_are_not_asked_for_at_once() {
+    let file = "[fetch]\nno_body = true\n";
+    let said = complaint(file, &[("CURTSY_WARC", "a.warc.gz")], &[]);
+    assert!(
+        said.contains("no_body") && said.contains("one of the two"),
+        "{said}"
+    );
+    let said = complaint("", &[], &["--no-body", "--warc", "a.warc.gz"]);
+    assert!(said.contains("cannot be used with"), "{said}");
+    for flags in [&["--warc", "a.warc.gz"][..], &["--no-body"]] {
+        assert!(merge("", &[], flags).is_ok(), "{flags:?}");
+    }
+}
