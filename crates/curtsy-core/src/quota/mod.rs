@@ -194,6 +194,11 @@ impl Quota {
         self.remaining.unwrap_or(0).saturating_sub(self.uncounted)
     }
 
+    /// How its server names resets.
+    pub(crate) fn form(&self) -> Form {
+        self.form.unwrap_or(Form::Delay)
+    }
+
     /// H5a: when it is full again at the latest. A window that is running lasts no longer from now than
     /// its whole length.
     #[must_use]
