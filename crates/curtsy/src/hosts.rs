@@ -104,6 +104,12 @@ impl Hosts {
         host
     }
 
+    /// The policy and the state of a scope, where it was met.
+    pub(crate) fn met(&self, scope: &Scope) -> Option<(Arc<Policy>, Option<HostState>)> {
+        let host = lock(&self.known).hosts.get(scope).map(Arc::clone)?;
+        Some((Arc::clone(&host.policy), host.seen()))
+    }
+
     /// The scopes met so far, but for those that nobody has used for long.
     pub(crate) fn all(&self) -> Vec<Arc<Host>> {
         lock(&self.known).hosts.values().map(Arc::clone).collect()
@@ -280,6 +286,14 @@ impl Host {
             own: Bound::FREE,
         };
         Some(bounds(&self.policy, &self.seen()?, &ask, now).latest())
+    }
+
+    /// Departures ever of a scope with a request in flight or in wait; `None` of any other.
+    pub(crate) fn bustle(&self) -> Option<u64> {
+        let known = lock(&self.known);
+        let state = &known.as_ref()?.state;
+        let is_busy = state.in_flight() > 0 || lock(&self.waits_for).is_some();
+        is_busy.then(|| state.departures())
     }
 
     /// Whether a hold of any kind is in force at `now`, as far as is known here: then not even a

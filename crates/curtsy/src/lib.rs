@@ -14,6 +14,7 @@ mod gate;
 mod hosts;
 mod job;
 mod notice;
+mod plan;
 mod policies;
 mod reply;
 mod robots;
@@ -31,8 +32,9 @@ pub use client::{
 pub use error::{Error, ErrorKind};
 pub use job::{
     Bodies, DEFAULT_LEASE, DEFAULT_SCOPES, Feed, Job, JobDir, JobOptions, Line, NewEntry, Outcome,
-    Progress, ProgressView, Stopper, Summary,
+    Outlook, Progress, ProgressView, ReasonCount, ScopeOutlook, ScopeSummary, Stopper, Summary,
 };
 pub use notice::{Notice, Notices};
+pub use plan::{Obstacle, Plan, Planner, RuleCount, ScopePlan, Tally};
 pub use policies::{Policies, Scoping};
 pub use reply::{Body, Deferred, Disallowed, Reply, Response};

@@ -199,6 +199,12 @@ impl Quota {
         self.form.unwrap_or(Form::Delay)
     }
 
+    /// When the server last counted it, as far as was read.
+    #[must_use]
+    pub fn read_at(&self) -> Timestamp {
+        self.counted_at
+    }
+
     /// H5a: when it is full again at the latest. A window that is running lasts no longer from now than
     /// its whole length.
     #[must_use]

@@ -217,6 +217,12 @@ impl HostState {
         self.backoff.delay
     }
 
+    /// When the dynamic delay was last raised; `None` when all is well.
+    #[must_use]
+    pub fn overloaded_at(&self) -> Option<Timestamp> {
+        (!self.backoff.delay.is_zero()).then_some(self.backoff.multiplied_at)
+    }
+
     /// The hold that the server asked for, if it has not ended at `now`.
     #[must_use]
     pub fn hold(&self, now: Timestamp) -> Option<&Hold> {

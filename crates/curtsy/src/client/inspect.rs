@@ -12,7 +12,7 @@ use url::Url;
 
 use super::Client;
 use crate::error::{Error, ErrorKind};
-use crate::hosts::SCOPE_PREFIX;
+use crate::hosts::{Host, SCOPE_PREFIX};
 use crate::robots::Consulted;
 use crate::transport::Guard;
 
@@ -207,13 +207,27 @@ impl Client {
     /// The scopes that this client has met, as they stand.
     #[must_use]
     pub fn scopes(&self) -> Vec<ScopeView> {
-        let view = |host: Arc<crate::hosts::Host>| ScopeView {
-            scope: host.scope.clone(),
-            policy: Arc::clone(&host.policy),
-            state: host.seen(),
-            waits_for: host.waits_for(),
-        };
-        self.shared.gate.hosts.all().into_iter().map(view).collect()
+        self.shared.gate.hosts.all().iter().map(view).collect()
+    }
+
+    /// Those of them that have a request in flight or in wait, the busiest first, at most `most`.
+    #[must_use]
+    pub fn busiest_scopes(&self, most: usize) -> Vec<ScopeView> {
+        let hosts = self.shared.gate.hosts.all();
+        let busy = hosts.iter().filter_map(|host| Some((host.bustle()?, host)));
+        let mut busy: Vec<_> = busy.collect();
+        busy.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| one.scope.cmp(&other.scope)));
+        busy.truncate(most);
+        busy.into_iter().map(|(_, host)| view(host)).collect()
+    }
+}
+
+fn view(host: &Arc<Host>) -> ScopeView {
+    ScopeView {
+        scope: host.scope.clone(),
+        policy: Arc::clone(&host.policy),
+        state: host.seen(),
+        waits_for: host.waits_for(),
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     pub(crate) headers: HeaderMap,
     /// Of every request but those for robots.txt.
     page_headers: HeaderMap,
-    token: ProductToken,
+    pub(crate) token: ProductToken,
     allow_private: bool,
 }
 

@@ -10,6 +10,7 @@ mod fetch;
 mod lane;
 mod lanes;
 pub(crate) mod manifest;
+mod outlook;
 mod recorder;
 mod refresh;
 mod store;
@@ -18,15 +19,16 @@ mod summary;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::{Reason, Timestamp};
+use curtsy_core::{Reason, Scope, Timestamp};
 use curtsy_store::queue::MAX_PAGE;
 use curtsy_store::{Enqueued, Queue};
 
 pub use dir::JobDir;
 pub use feed::Feed;
 pub use manifest::{Line, Outcome};
+pub use outlook::{Outlook, ScopeOutlook};
 pub use store::Bodies;
-pub use summary::{Progress, Summary};
+pub use summary::{Progress, ReasonCount, ScopeSummary, Summary};
 
 use crate::client::{Client, Crowd};
 use crate::error::{Error, ErrorKind};
@@ -35,6 +37,7 @@ use feed::Feeds;
 use lanes::Lanes;
 use recorder::Recorder;
 use store::{Store, StoreKind};
+use summary::Reasons;
 
 /// What this process is called in the queue: it is the only worker of its directory.
 const WORKER: &str = "local";
@@ -182,7 +185,10 @@ impl Job {
     /// How far it has come.
     #[must_use]
     pub fn progress(&self) -> ProgressView {
-        ProgressView(Arc::clone(&self.shared))
+        ProgressView {
+            shared: Arc::clone(&self.shared),
+            max_wait: self.options.max_wait,
+        }
     }
 
     /// Works until every URL has ended and no [`Feed`] is left, only deferred ones are left that have to wait for too long, or it
@@ -202,8 +208,9 @@ impl Job {
         let interrupted = shared.is_stopping();
         recorder.finish(&shared.sink).await?;
         worked?;
+        let mut reasons = Reasons::default();
         if !interrupted {
-            summary::write_manifest(&*shared.queue, &dir).await?;
+            reasons = summary::write_manifest(&*shared.queue, &dir).await?;
             refresh::end(&*shared.queue).await?;
         }
         if let Some((seq, hash)) = shared.client.shared.audit.tail() {
@@ -213,7 +220,7 @@ impl Job {
                 .set_meta(vec![("audit_tail".to_owned(), value.into_bytes())])
                 .await?;
         }
-        summary::of(&shared, started, interrupted).await
+        summary::of(&shared, started, interrupted, reasons).await
     }
 
     async fn work(&self) -> Result<(), Error> {
@@ -316,13 +323,25 @@ impl Job {
 
 /// A look at a running job.
 #[derive(Clone)]
-pub struct ProgressView(Arc<Shared>);
+pub struct ProgressView {
+    shared: Arc<Shared>,
+    max_wait: Duration,
+}
 
 impl ProgressView {
     /// How far it has come now.
     #[must_use]
     pub fn now(&self) -> Progress {
-        self.0.progress.view()
+        self.shared.progress.view()
+    }
+
+    /// When it will be done, and what is left of the scopes that are `asked` about. It goes through all
+    /// scopes of the job: in a large one, that is no question for every second.
+    ///
+    /// # Errors
+    /// The queue failed.
+    pub async fn outlook(&self, asked: &[Scope]) -> Result<Outlook, Error> {
+        outlook::outlook(&self.shared, self.max_wait, asked).await
     }
 }
 

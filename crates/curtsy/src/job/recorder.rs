@@ -99,7 +99,8 @@ impl Books {
         let new: Vec<&Durable> = group.iter().filter(is_new).collect();
         self.manifest.append(&new)?;
         if let Some(shared) = self.progress.upgrade() {
-            shared.progress.note(new.iter().map(|ended| &ended.line));
+            let lines = new.iter().map(|ended| &ended.line);
+            shared.progress.note(lines, &shared.client);
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ mod inspect;
 mod job;
 mod limits;
 mod outputs;
+mod plan;
 mod preferences;
 mod presets;
 mod proxy;

@@ -1,5 +1,8 @@
 //! How far a job has come, and what became of it in the end.
 
+mod reasons;
+mod scopes;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -9,10 +12,17 @@ use std::time::Duration;
 use curtsy_core::{Reason, Timestamp};
 use curtsy_store::{Counts, Queue, UrlRecord, UrlState};
 use serde::Serialize;
+use url::Url;
+
+pub use reasons::ReasonCount;
+pub(super) use reasons::Reasons;
+pub use scopes::ScopeSummary;
 
 use super::dir::JobDir;
 use super::manifest::{Line, Outcome};
 use super::{Error, Shared};
+use crate::client::Client;
+use scopes::Deeds;
 
 /// Lines that are read from the queue at once when the manifest is written anew.
 const PAGE: usize = 1000;
@@ -45,6 +55,10 @@ pub struct Summary {
     pub next_due: Option<String>,
     /// Whether it was stopped.
     pub interrupted: bool,
+    /// The scopes with most URLs, and the others in one.
+    pub scopes: Vec<ScopeSummary>,
+    /// Why URLs were not fetched, the most frequent reason first; empty where the run was interrupted.
+    pub reasons: Vec<ReasonCount>,
 }
 
 impl Summary {
@@ -63,6 +77,7 @@ pub(super) struct Counters(Mutex<State>);
 struct State {
     progress: Progress,
     last_deferral: Option<Reason>,
+    deeds: Deeds,
 }
 
 impl Counters {
@@ -78,6 +93,7 @@ impl Counters {
         Self(Mutex::new(State {
             progress,
             last_deferral: None,
+            deeds: Deeds::default(),
         }))
     }
 
@@ -86,7 +102,8 @@ impl Counters {
     }
 
     /// These lines are recorded.
-    pub(super) fn note<'a>(&self, lines: impl Iterator<Item = &'a Line>) {
+    pub(super) fn note<'a>(&self, lines: impl Iterator<Item = &'a Line>, client: &Client) {
+        let (policies, now) = (&client.shared.policies, client.now());
         let mut state = self.lock();
         for line in lines {
             if line.outcome == Outcome::Deferred {
@@ -95,8 +112,13 @@ impl Counters {
             }
             *state.progress.ended.entry(line.outcome).or_default() += 1;
             state.progress.ended_now += 1;
-            if line.outcome == Outcome::Fetched && !line.not_modified {
-                state.progress.bytes += line.file.as_ref().and(line.bytes).unwrap_or(0);
+            let is_new = line.outcome == Outcome::Fetched && !line.not_modified;
+            let stored = line.file.as_ref().and(line.bytes);
+            let bytes = stored.filter(|_| is_new).unwrap_or(0);
+            state.progress.bytes += bytes;
+            let url = Url::parse(&line.url).ok();
+            if let Some(scope) = url.and_then(|url| policies.scope_of(&url)) {
+                state.deeds.note(scope, bytes, now);
             }
         }
     }
@@ -113,6 +135,10 @@ impl Counters {
         self.lock().progress.clone()
     }
 
+    fn take_deeds(&self) -> Deeds {
+        std::mem::take(&mut self.lock().deeds)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -126,6 +152,7 @@ pub(super) async fn of(
     shared: &Shared,
     started: Timestamp,
     interrupted: bool,
+    reasons: Reasons,
 ) -> Result<Summary, Error> {
     let counts = shared.queue.counts().await?;
     let mut outcomes = counts.finished.clone();
@@ -148,6 +175,8 @@ pub(super) async fn of(
     } else {
         None
     };
+    let deeds = shared.progress.take_deeds();
+    let scopes = scopes::of(&*shared.queue, &deeds, waiting).await?;
     let elapsed: Duration = shared.client.now().since(started);
     Ok(Summary {
         total: counts.total(),
@@ -156,12 +185,14 @@ pub(super) async fn of(
         elapsed_s: elapsed.as_secs_f64(),
         next_due: next_due.map(Timestamp::to_rfc3339),
         interrupted,
+        scopes,
+        reasons: reasons.counts(),
     })
 }
 
 /// Writes the manifest anew, one line a URL in the order of the input, in the place of the one that grew
-/// during the runs.
-pub(super) async fn write_manifest(queue: &dyn Queue, dir: &JobDir) -> Result<(), Error> {
+/// during the runs. Returns why URLs were not fetched.
+pub(super) async fn write_manifest(queue: &dyn Queue, dir: &JobDir) -> Result<Reasons, Error> {
     let failed = |error| {
         Error::output(
             format!(
@@ -173,12 +204,13 @@ pub(super) async fn write_manifest(queue: &dyn Queue, dir: &JobDir) -> Result<()
     };
     let fresh = dir.manifest().with_extension("jsonl.new");
     let mut file = BufWriter::new(File::create(&fresh).map_err(failed)?);
-    let mut after = None;
+    let (mut reasons, mut after) = (Reasons::default(), None);
     loop {
         let records = queue.records(after, PAGE).await?;
         let Some(last) = records.last() else { break };
         after = Some(last.id);
         for record in &records {
+            reasons.note(record);
             file.write_all(line_of(record).as_bytes())
                 .and_then(|()| file.write_all(b"\n"))
                 .map_err(failed)?;
@@ -188,7 +220,8 @@ pub(super) async fn write_manifest(queue: &dyn Queue, dir: &JobDir) -> Result<()
         .into_inner()
         .map_err(|error| failed(error.into_error()))?;
     file.sync_all().map_err(failed)?;
-    fs::rename(&fresh, dir.manifest()).map_err(failed)
+    fs::rename(&fresh, dir.manifest()).map_err(failed)?;
+    Ok(reasons)
 }
 
 /// A URL's last line; for one that was not even tried, or not yet again, that it is deferred.
