@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod config;
 mod dirs;
+mod evidence;
 mod failure;
 mod input;
 mod lines;
@@ -13,6 +14,7 @@ mod output;
 mod progress;
 mod session;
 mod settings;
+mod table;
 mod value;
 
 use std::process::ExitCode;
@@ -40,6 +42,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Man { command } => command::man::print(&command),
         Command::Fetch(args) => command::fetch::run(&args, &cli.global),
         Command::Get(args) => command::get::run(&args, &cli.global),
+        Command::Plan(args) => command::plan::run(&args, &cli.global),
         Command::Explain(args) => command::explain::run(&args, &cli.global),
         Command::State { command, store } => command::state::run(&command, &store, &cli.global),
         Command::Demo => command::demo::run(&cli.global),

@@ -56,6 +56,26 @@ pub(crate) fn say_plainly(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Bytes as people read them.
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if count < 1000 {
+        return format!("{count} B");
+    }
+    let (mut value, mut unit) = (count as f64 / 1000.0, 0);
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// How wide the terminal is that results go to; `None` where they go elsewhere.
+pub(crate) fn width() -> Option<usize> {
+    let terminal = console::Term::stdout();
+    terminal.is_term().then(|| usize::from(terminal.size().1))
+}
+
 fn unwritable(error: io::Error) -> Failure {
     if error.kind() == ErrorKind::BrokenPipe {
         Failure::silent(Exit::Done)

@@ -316,10 +316,15 @@ fn state_shows_and_resets_what_a_run_left_behind() {
     );
     let shown = run(&["state", "show", scope]);
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
-    assert!(
-        text.contains("hold ") && text.contains("Retry-After"),
-        "{text}"
-    );
+    for expected in [
+        "hold ",
+        "Retry-After, set ",
+        "the last ",
+        " ago",
+        "dynamic delay  1.0 s, raised ",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
     // A server's hold is never lifted, and stands in the next process.
     assert_eq!(run(&["state", "lift", scope]).status.code(), Some(1));
     assert_eq!(
@@ -392,4 +397,83 @@ fn refresh_asks_with_what_the_first_run_was_told() {
         let body = std::fs::read(dir.path().join("curtsy-out").join(file)).unwrap();
         assert_eq!(body, b"x");
     }
+}
+
+#[test]
+fn a_plan_tells_the_pace_why_and_when_it_ends_and_leaves_no_job_behind() {
+    let (server, dir) = (
+        serve(r#"{"robots": "User-agent: *\nCrawl-delay: 7\nDisallow: /no\n"}"#),
+        tempfile::tempdir().unwrap(),
+    );
+    let list = format!(
+        "{0}/1\n{0}/2\n{0}/no/1\n{0}/no/2\nnonsense\n{0}/1#again\n",
+        server.url
+    );
+    std::fs::write(dir.path().join("list"), list).unwrap();
+    let run = |more: &[&str]| {
+        let given = ["plan", "-i", "list", "--state", "memory:"];
+        curtsy(dir.path(), &[&given, more].concat())
+    };
+    let output = run(&["--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("curtsy: list:5: is no URL"));
+    let plan: Json = serde_json::from_slice(&output.stdout).unwrap();
+    let scope = &plan["scopes"][0];
+    for (told, key, expected) in [
+        (&plan, "urls", Json::from(4)),
+        (&plan, "duplicates", 1.into()),
+        (&plan, "disallowed", 2.into()),
+        (&plan, "bad_lines", 1.into()),
+        (scope, "reason", "crawl_delay".into()),
+        (scope, "interval_s", 7.0.into()),
+    ] {
+        assert_eq!(told[key], expected, "{key}: {plan}");
+    }
+    // The robots.txt has departed: two pages are two intervals later.
+    let ends = plan["ends_in_s"].as_f64().unwrap();
+    assert!((13.0..=14.0).contains(&ends), "{ends}");
+
+    let output = run(&["-v"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for expected in [
+        "every 7.0 s",
+        "Crawl-delay 7.0 s",
+        ": 2 disallowed by line 3: Disallow: /no",
+        "4 URLs, 1 host, 1 there twice, 2 disallowed",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(!dir.path().join("curtsy-out").exists());
+}
+
+#[test]
+fn the_summary_has_a_row_for_each_host_and_a_line_for_each_reason() {
+    let script =
+        r#"{"robots": "User-agent: *\nDisallow: /no\n", "pages": {"/gone": {"status": 404}}}"#;
+    let (server, dir) = (serve(script), tempfile::tempdir().unwrap());
+    let urls =
+        ["/a", "/no/1?key=secret", "/no/2", "/gone"].map(|path| format!("{}{path}", server.url));
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let output = fetch(dir.path(), &urls);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host = server.url.strip_prefix("http://").unwrap();
+    let row: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(row[..4], [host, "1", "1", "2"], "{text}");
+    for expected in [
+        format!(
+            "2 disallowed: robots.txt line 2: Disallow: /no, as {}/no/1",
+            server.url
+        ),
+        format!("1 http error: status 404, as {}/gone", server.url),
+    ] {
+        assert!(text.contains(&expected), "{expected}: {text}");
+    }
+    assert!(!text.contains("secret"), "{text}");
+    let again = fetch(dir.path(), &["--json"]);
+    let summary: Json = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(
+        summary["scopes"][0]["outcomes"]["disallowed"], 2,
+        "{summary}"
+    );
+    assert_eq!(summary["reasons"][0]["count"], 2, "{summary}");
 }

@@ -76,6 +76,23 @@ pub(crate) struct JobArgs {
     pub(crate) audit: Option<PathBuf>,
 }
 
+/// `curtsy plan`: takes the options of `fetch`, to tell what they would come to.
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    /// URLs to plan for
+    #[arg(value_name = "URL", value_hint = ValueHint::Url)]
+    pub(crate) urls: Vec<String>,
+    /// File of URLs as `fetch` takes it; - is standard input
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) input: Option<PathBuf>,
+    /// Print JSON instead, with every host
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The options whose effect is told.
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
 /// `curtsy get`.
 #[derive(Args, Debug)]
 pub(crate) struct GetArgs {

@@ -21,7 +21,9 @@ use crate::output;
 use crate::value::read;
 
 pub(crate) use connection::{ConnectionArgs, StoreArgs};
-pub(crate) use job::{ExplainArgs, FetchArgs, GetArgs, Options, RobotsArgs, StateCommand};
+pub(crate) use job::{
+    ExplainArgs, FetchArgs, GetArgs, Options, PlanArgs, RobotsArgs, StateCommand,
+};
 pub(crate) use pace::PaceArgs;
 
 /// Fetch as fast as each server permits, and no faster
@@ -71,6 +73,9 @@ pub(crate) enum Command {
     Fetch(Box<FetchArgs>),
     /// Fetch one URL, its body to standard output
     Get(Box<GetArgs>),
+    /// Tell what a list would come to: the pace of each host and why, and when the job would end. Reads
+    /// robots.txt and stored state, and fetches nothing else
+    Plan(Box<PlanArgs>),
     /// Tell which bound holds the next departure to a URL, and whether robots.txt allows it
     Explain(Box<ExplainArgs>),
     /// Tell what a site's robots.txt says about a URL: verdict, rule, Crawl-delay, sitemaps

@@ -6,6 +6,7 @@ use curtsy::{Audit, Explanation, RobotsSay};
 use serde_json::{Value as Json, json};
 
 use crate::args::{ExplainArgs, GlobalArgs};
+use crate::evidence::{evidence, rate_key};
 use crate::failure::{Exit, Failure, one_line};
 use crate::notices::{clock, notices, short};
 use crate::output::{Results, say};
@@ -90,7 +91,7 @@ fn times(explained: &Explanation) -> [(&'static str, Bound); 4] {
 }
 
 fn bound_in_words(explained: &Explanation, settings: &Settings, bound: Bound) -> String {
-    let evidence = evidence(explained, settings, bound.reason)
+    let evidence = evidence_of(explained, settings, bound.reason)
         .map(|evidence| format!(" ({evidence})"))
         .unwrap_or_default();
     let wait = bound.not_before.since(explained.now);
@@ -102,40 +103,20 @@ fn bound_in_words(explained: &Explanation, settings: &Settings, bound: Bound) ->
 }
 
 /// Where the bound comes from: the header, the line of the file, the setting.
-fn evidence(explained: &Explanation, settings: &Settings, reason: Reason) -> Option<String> {
-    let state = &explained.state;
+fn evidence_of(explained: &Explanation, settings: &Settings, reason: Reason) -> Option<String> {
+    let (policy, state) = (&explained.policy, &explained.state);
+    let found = evidence(policy, state, reason, explained.now)?;
     let source = |key| source_of(settings, &explained.scope, key);
-    match reason {
-        Reason::ServerHold => state
-            .hold(explained.now)
-            .map(|hold| format!("{}, told until {}", hold.source, clock(hold.told))),
-        Reason::CrawlDelay => state.crawl_delay().map(|delay| {
+    let from = match reason {
+        Reason::CrawlDelay => {
             let line = explained.crawl_delay_line;
-            let line = line.map_or_else(String::new, |line| format!(", line {line}"));
-            format!("Crawl-delay {}{line}", short(delay))
-        }),
-        Reason::Rate => {
-            let (rate, _) = curtsy::core::pace(&explained.policy, state)?;
-            let key = match explained.policy.tos_cap {
-                Some(cap) if cap == rate => "tos_cap",
-                _ => "rate",
-            };
-            Some(format!("{key} {rate}/s{}", source(key)))
+            line.map_or_else(String::new, |line| format!(", line {line}"))
         }
-        Reason::Quota | Reason::QuotaExhausted => {
-            let quota = state.quotas().first()?;
-            let left = quota
-                .remaining
-                .map_or("?".to_owned(), |left| left.to_string());
-            Some(format!("{}: {left} left", quota.key))
-        }
-        Reason::ConfiguredDelay => explained.policy.delay.map(|delay| {
-            let (min, max) = (short(delay.min()), short(delay.max()));
-            format!("delay {min}..{max}{}", source("delay"))
-        }),
-        Reason::DynamicDelay => Some(format!("dynamic delay {}", short(state.dynamic_delay()))),
-        _ => None,
-    }
+        Reason::Rate => source(rate_key(policy, state)),
+        Reason::ConfiguredDelay => source("delay"),
+        _ => String::new(),
+    };
+    Some(found + &from)
 }
 
 /// Where a setting of a scope comes from: its own section, else what holds for all.
@@ -171,7 +152,7 @@ fn in_json(explained: &Explanation, settings: &Settings) -> Json {
         json!({
             "reason": bound.reason.label(),
             "wait_ms": wait_ms(bound),
-            "evidence": evidence(explained, settings, bound.reason),
+            "evidence": evidence_of(explained, settings, bound.reason),
         })
     };
     let latest = explained.bounds.latest();

@@ -9,5 +9,6 @@ pub(crate) mod get;
 pub(crate) mod headers;
 pub(crate) mod man;
 pub(crate) mod origin;
+pub(crate) mod plan;
 pub(crate) mod robots;
 pub(crate) mod state;

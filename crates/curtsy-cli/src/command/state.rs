@@ -120,23 +120,27 @@ fn describe(state: &HostState, now: Timestamp) -> Vec<String> {
         lines.push(format!("Crawl-delay    {}", short(delay)));
     }
     if let Some(rate) = state.rate() {
+        let newest = state.quotas().iter().map(|quota| quota.read_at()).max();
+        let learned = newest.map_or(String::new(), |at| format!(", learned {}", ago(at)));
         lines.push(format!(
-            "rate           {rate:.2}/s, by its published quota"
+            "rate           {rate:.2}/s, by its published quota{learned}"
         ));
     }
     for quota in state.quotas() {
         let number = |value: Option<u64>| value.map_or("?".to_owned(), |value| value.to_string());
         lines.push(format!(
-            "quota          {}: {} of {} left",
+            "quota          {}: {} of {} left, read {}",
             quota.key,
             number(quota.remaining),
-            number(quota.limit)
+            number(quota.limit),
+            ago(quota.read_at())
         ));
     }
     if let Some(hold) = state.hold(now) {
         lines.push(format!(
-            "hold           until {} ({}, set {})",
+            "hold           until {} (in {}; {}, set {})",
             clock(hold.until),
+            short(hold.until.since(now)),
             hold.source,
             ago(hold.since)
         ));
@@ -146,15 +150,22 @@ fn describe(state: &HostState, now: Timestamp) -> Vec<String> {
             .backoff_until(now)
             .map(|until| format!(", nothing before {}", clock(until)))
             .unwrap_or_default();
+        let raised = state
+            .overloaded_at()
+            .map_or(String::new(), |at| format!(", raised {}", ago(at)));
         lines.push(format!(
-            "dynamic delay  {}{until}",
+            "dynamic delay  {}{raised}{until}",
             short(state.dynamic_delay())
         ));
     }
     match state.breaker() {
         Breaker::Closed => {}
         Breaker::Open { until, .. } => {
-            lines.push(format!("breaker        open until {}", clock(until)))
+            lines.push(format!(
+                "breaker        open until {} (in {})",
+                clock(until),
+                short(until.since(now))
+            ));
         }
         Breaker::HalfOpen { .. } => {
             lines.push("breaker        half-open: one probe is under way".to_owned())
@@ -166,10 +177,7 @@ fn describe(state: &HostState, now: Timestamp) -> Vec<String> {
             let until = until
                 .map(|until| format!(", until {}", clock(until)))
                 .unwrap_or_default();
-            lines.push(format!(
-                "suppressed     since {} after 403s{until}",
-                clock(since)
-            ));
+            lines.push(format!("suppressed     {} after 403s{until}", ago(since)));
         }
         Suppression::Probing { .. } => {
             lines.push("suppressed     expired: one probe is under way".to_owned())

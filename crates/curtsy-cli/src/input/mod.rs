@@ -6,6 +6,7 @@
 
 mod line;
 mod out;
+mod reread;
 
 use std::io::BufRead;
 use std::path::Path;
@@ -14,6 +15,7 @@ use crate::failure::Failure;
 use crate::lines::{Lines, Reader};
 
 pub(crate) use line::Listed;
+pub(crate) use reread::Reread;
 
 /// The longest line in bytes.
 const LONGEST_LINE: usize = 64 * 1024;

@@ -1,5 +1,7 @@
 //! `curtsy fetch`: a list of URLs, each host as fast as it permits and no faster.
 
+mod report;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,8 +17,7 @@ use tokio::task::JoinHandle;
 use crate::args::{FetchArgs, GlobalArgs};
 use crate::failure::{Exit, Failure, chain};
 use crate::input::{Input, Line, Listed};
-use crate::notices::{notices, short};
-use crate::output::Results;
+use crate::notices::notices;
 use crate::progress::{Screen, speaker};
 use crate::session;
 use crate::settings::{FetchSettings, Flags, Settings};
@@ -112,7 +113,7 @@ async fn fetch(
             totals: summary.outcomes.clone(),
         })])
         .map_err(failed)?;
-    report(&summary, bad_lines, fetch)?;
+    report::write(&summary, bad_lines, fetch)?;
     Ok(exit(&summary, bad_lines))
 }
 
@@ -301,59 +302,6 @@ async fn wait_for_signal() {
 fn store_name(fetch: &FetchSettings) -> String {
     use crate::value::Value;
     fetch.state.show().as_str().unwrap_or_default().to_owned()
-}
-
-fn report(summary: &Summary, bad_lines: u64, fetch: &FetchSettings) -> Result<(), Failure> {
-    let mut out = Results::start();
-    if fetch.json {
-        let mut json = serde_json::to_value(summary)
-            .map_err(|error| Failure::new(Exit::Output, "the summary", error))?;
-        json["bad_lines"] = bad_lines.into();
-        json["out"] = fetch.out.display().to_string().into();
-        out.line(&json.to_string())?;
-        return out.finish();
-    }
-    let elapsed = std::time::Duration::from_secs_f64(summary.elapsed_s);
-    let mut parts: Vec<String> = summary
-        .outcomes
-        .iter()
-        .map(|(outcome, count)| format!("{count} {}", outcome.replace('_', " ")))
-        .collect();
-    if bad_lines > 0 {
-        parts.push(format!("{bad_lines} bad lines"));
-    }
-    let said = if parts.is_empty() {
-        "nothing".to_owned()
-    } else {
-        parts.join(", ")
-    };
-    out.line(&format!(
-        "{} URLs: {said}; {} in {}",
-        summary.total,
-        bytes(summary.bytes),
-        short(elapsed)
-    ))?;
-    match &summary.next_due {
-        _ if summary.interrupted => out.line("stopped: run it again to go on")?,
-        Some(due) => out.line(&format!("run it again after {due} for what is left"))?,
-        None => {}
-    }
-    out.line(&format!("{}", fetch.out.join("manifest.jsonl").display()))?;
-    out.finish()
-}
-
-/// Bytes as people read them.
-pub(crate) fn bytes(count: u64) -> String {
-    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
-    if count < 1000 {
-        return format!("{count} B");
-    }
-    let (mut value, mut unit) = (count as f64 / 1000.0, 0);
-    while value >= 1000.0 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}", UNITS[unit])
 }
 
 fn exit(summary: &Summary, bad_lines: u64) -> Exit {
