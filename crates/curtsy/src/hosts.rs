@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use curtsy_core::{
     Ask, Bound, Breaker, FORMAT, HostState, Kind, Policy, Scope, Suppression, Timestamp, bounds,
@@ -20,6 +21,8 @@ pub(crate) const SCOPE_PREFIX: &str = "scope:";
 
 /// From so many scopes on, those at rest that nobody uses are let go of; the store still knows them.
 const MANY: usize = 8192;
+/// A departure that left so little late is not worth a write of its own.
+const UNTOLD: Duration = Duration::from_micros(500);
 
 /// The scopes that this process works with.
 pub(crate) struct Hosts {
@@ -41,6 +44,8 @@ pub(crate) struct Host {
     pub(crate) policy: Arc<Policy>,
     key: String,
     known: Mutex<Option<Known>>,
+    /// Held by who changes the state, so that this process has no conflicts with itself.
+    changing: tokio::sync::Mutex<()>,
     /// Tells who waits that the state has changed.
     pub(crate) changed: Notify,
     /// One waiter a scope, first come first served.
@@ -92,6 +97,7 @@ impl Hosts {
             key: format!("{SCOPE_PREFIX}{scope}"),
             scope: scope.clone(),
             known: Mutex::default(),
+            changing: tokio::sync::Mutex::default(),
             changed: Notify::new(),
             turn: Arc::new(Semaphore::new(1)),
             flights: Arc::new(Semaphore::new(policy.per_host as usize)),
@@ -137,6 +143,18 @@ impl Hosts {
         version: Version,
         next: HostState,
     ) -> Result<bool, Error> {
+        let _changing = host.changing.lock().await;
+        let stands = lock(&host.known)
+            .as_ref()
+            .is_some_and(|known| known.version == version);
+        // Another change of this process needs no store to be noticed.
+        if !stands {
+            return Ok(false);
+        }
+        self.put(host, version, next).await
+    }
+
+    async fn put(&self, host: &Host, version: Version, next: HostState) -> Result<bool, Error> {
         let value = serde_json::to_vec(&next).map_err(|error| {
             Error::new(ErrorKind::Configuration, "a state cannot be written").caused_by(error)
         })?;
@@ -166,15 +184,40 @@ impl Hosts {
         host: &Host,
         mut change: impl FnMut(&HostState) -> Option<(HostState, T)> + Send,
     ) -> Result<Option<T>, Error> {
+        let _changing = host.changing.lock().await;
         loop {
             let known = self.state(host).await?;
             let Some((next, result)) = change(&known.state) else {
                 return Ok(None);
             };
-            if self.swap(host, known.version, next).await? {
+            if self.put(host, known.version, next).await? {
                 return Ok(Some(result));
             }
         }
+    }
+
+    /// P1: departure `seq` really left at `at`, `late` after it was permitted. What follows in this process
+    /// is measured from then. The store is told with the next change, unless that is late enough to matter
+    /// to another process.
+    pub(crate) async fn note_departed(
+        &self,
+        host: &Host,
+        seq: u64,
+        at: Timestamp,
+        late: Duration,
+    ) -> Result<(), Error> {
+        if late < UNTOLD {
+            let _changing = host.changing.lock().await;
+            if let Some(known) = &mut *lock(&host.known) {
+                known.state.note_departed(seq, at);
+                return Ok(());
+            }
+        }
+        let note = |state: &HostState| {
+            let mut next = state.clone();
+            next.note_departed(seq, at).then_some((next, ()))
+        };
+        self.update(host, note).await.map(|_| ())
     }
 
     /// Forgets all that was learned of a scope.

@@ -1,5 +1,7 @@
 //! A scripted origin, and curtsy run against it.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -50,4 +52,18 @@ pub(crate) fn curtsy(dir: &Path, arguments: &[&str]) -> Output {
 /// What was told on standard error.
 pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const FAST: [&str; 6] = [
+    "--rate",
+    "200",
+    "--state",
+    "memory:",
+    "--contact",
+    "ann@example.org",
+];
+
+/// `curtsy fetch`, at a rate that keeps no test waiting.
+pub(crate) fn fetch(dir: &Path, arguments: &[&str]) -> Output {
+    curtsy(dir, &[&["fetch"], arguments, &FAST].concat())
 }

@@ -122,7 +122,12 @@ impl Exchange<'_> {
                 Ok(sent) => {
                     let departed_at = sent.departed_at().max(permit.at);
                     let head = async { (sent.head().await, self.gate.clock.now()) };
-                    let noted = self.note_departed(hop.host, permit.seq, departed_at);
+                    let late = departed_at.since(permit.at);
+                    let noted = self.gate.persistently(|| {
+                        self.gate
+                            .hosts
+                            .note_departed(hop.host, permit.seq, departed_at, late)
+                    });
                     let (noted, (head, received)) = tokio::join!(noted, head);
                     noted?;
                     (departed_at, head, received)
@@ -195,18 +200,6 @@ impl Exchange<'_> {
         let probe = half_open.then(|| Entry::of(subject, Event::BreakerHalfOpen {}));
         self.audit
             .record(probe.into_iter().chain([Entry::departure(subject, permit)]))
-    }
-
-    /// P1: what follows is measured from the moment at which the bytes left.
-    async fn note_departed(&self, host: &Host, seq: u64, at: Timestamp) -> Result<(), Error> {
-        let note = |state: &curtsy_core::HostState| {
-            let mut next = state.clone();
-            next.note_departed(seq, at).then_some((next, ()))
-        };
-        self.gate
-            .persistently(|| self.gate.hosts.update(host, note))
-            .await?;
-        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use curtsy_store::UrlId;
 use sha2::{Digest, Sha256};
@@ -17,7 +18,11 @@ use super::{Command, Destination, Durable, Ended, Place};
 use crate::error::Error;
 
 /// The most endings of one group.
-const GROUP: usize = 128;
+const GROUP: usize = 256;
+/// The least time from one commit to the next: where much ends, groups become large, and syncs few.
+const BETWEEN: Duration = Duration::from_millis(20);
+/// How long a group that has to wait for that leaves alone what else there is to write.
+const NAP: Duration = Duration::from_millis(1);
 
 pub(super) struct Writer {
     dir: PathBuf,
@@ -78,7 +83,7 @@ impl Writer {
         mut commands: mpsc::Receiver<Command>,
         groups: &mpsc::Sender<Result<Vec<Durable>, Error>>,
     ) {
-        let mut closed = false;
+        let (mut closed, mut committed) = (false, None::<Instant>);
         while !closed && let Some(first) = commands.blocking_recv() {
             let mut endings = Vec::new();
             let mut next = Some(first);
@@ -99,7 +104,15 @@ impl Writer {
                     break Ok(());
                 }
                 next = commands.try_recv().ok();
+                let is_early = || committed.is_some_and(|last| last.elapsed() < BETWEEN);
+                while next.is_none() && !endings.is_empty() && is_early() {
+                    std::thread::sleep(NAP);
+                    next = commands.try_recv().ok();
+                }
             };
+            if !endings.is_empty() {
+                committed = Some(Instant::now());
+            }
             // What had ended before a failure is whole, and may still become durable.
             let group = self.commit(endings);
             closed |= group.is_err() || done.is_err();
