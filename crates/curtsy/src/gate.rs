@@ -68,6 +68,7 @@ pub(crate) enum Passage {
     /// It may depart now, on this connection; where none could be made, the attempt counts all the same.
     Passed {
         permit: Box<Permit>,
+        turn: Turn,
         flight: Flight,
         connection: Result<Checkout, TransportError>,
         places: Places,
@@ -78,6 +79,12 @@ pub(crate) enum Passage {
     Declined(Decline),
     /// Its address may not be connected to.
     Refused(TransportError),
+}
+
+/// The turn of a scope. It is given up only when it is noted when the bytes really left: whoever comes next
+/// must not be measured from a permit that was used late.
+pub(crate) struct Turn {
+    _turn: OwnedSemaphorePermit,
 }
 
 /// The places that a request holds while it is in flight.
@@ -146,14 +153,14 @@ impl Gate {
         }
         let since = self.clock.now();
         let place = self.place(&host.flights).await?;
-        let _turn = self.place(&host.turn).await?;
+        let turn = self.place(&host.turn).await?;
         let ask = Ask {
             kind: caller.kind,
             since,
             own: caller.own,
         };
         let _shown = host.shows_wait();
-        self.wait_turn(caller, &ask, place, record).await
+        self.wait_turn(caller, &ask, (place, turn), record).await
     }
 
     /// D1: what is only this request's wait is over before it takes a place and a turn from others.
@@ -174,7 +181,7 @@ impl Gate {
         self: &Arc<Self>,
         caller: &Caller<'_>,
         ask: &Ask,
-        place: OwnedSemaphorePermit,
+        (place, turn): (OwnedSemaphorePermit, OwnedSemaphorePermit),
         record: impl Fn(&Permit) -> Result<(), Error>,
     ) -> Result<Passage, Error> {
         let host = caller.host;
@@ -221,6 +228,7 @@ impl Gate {
                     record(&permit)?;
                     return Ok(Passage::Passed {
                         permit,
+                        turn: Turn { _turn: turn },
                         flight,
                         connection: made.connection,
                         places: Places {

@@ -99,18 +99,19 @@ impl Exchange<'_> {
         let uri = uri_of(hop.url)?;
         let mut unsent = 0;
         loop {
-            let (permit, flight, connection, places) = match self.gate.pass(&caller, record).await?
-            {
-                Passage::Passed {
-                    permit,
-                    flight,
-                    connection,
-                    places,
-                } => (permit, flight, connection, places),
-                Passage::Deferred(bound) => return Ok(Landing::Deferred(bound)),
-                Passage::Declined(decline) => return Ok(Landing::Declined(decline)),
-                Passage::Refused(error) => return Ok(Landing::Refused(error)),
-            };
+            let (permit, turn, flight, connection, places) =
+                match self.gate.pass(&caller, record).await? {
+                    Passage::Passed {
+                        permit,
+                        turn,
+                        flight,
+                        connection,
+                        places,
+                    } => (permit, turn, flight, connection, places),
+                    Passage::Deferred(bound) => return Ok(Landing::Deferred(bound)),
+                    Passage::Declined(decline) => return Ok(Landing::Declined(decline)),
+                    Passage::Refused(error) => return Ok(Landing::Refused(error)),
+                };
             let public = connection
                 .as_ref()
                 .is_ok_and(|checkout| checkout.is_public());
@@ -123,11 +124,13 @@ impl Exchange<'_> {
                     let departed_at = sent.departed_at().max(permit.at);
                     let head = async { (sent.head().await, self.gate.clock.now()) };
                     let late = departed_at.since(permit.at);
-                    let noted = self.gate.persistently(|| {
-                        self.gate
-                            .hosts
-                            .note_departed(hop.host, permit.seq, departed_at, late)
-                    });
+                    let hosts = &self.gate.hosts;
+                    let note = || hosts.note_departed(hop.host, permit.seq, departed_at, late);
+                    let noted = async {
+                        let noted = self.gate.persistently(note).await;
+                        drop(turn);
+                        noted
+                    };
                     let (noted, (head, received)) = tokio::join!(noted, head);
                     noted?;
                     (departed_at, head, received)
