@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy::clock::Clock;
-use curtsy::store::{HostStore, MemoryStore, SqliteStore};
+use curtsy::store::{HostStore, MemoryStore, SqliteStore, StoreErrorKind};
 use curtsy::transport::{Limits, Proxies, Transport};
 use curtsy::{Audit, Client, ErrorKind, Notices, Policies};
 use tokio::runtime::Runtime;
@@ -82,6 +82,8 @@ pub(crate) async fn store(url: &StateUrl) -> Result<Arc<dyn HostStore>, Failure>
 /// An error of the library as the user sees it, with the exit code of its kind.
 pub(crate) fn failure(what: &str, error: &curtsy::Error) -> Failure {
     let exit = match error.kind() {
+        // Wherever it is that there is no room.
+        ErrorKind::Store(StoreErrorKind::Full) => Exit::Output,
         ErrorKind::Store(_) => Exit::Store,
         ErrorKind::Output => Exit::Output,
         ErrorKind::Configuration | ErrorKind::InvalidUrl | ErrorKind::Locked => Exit::Usage,

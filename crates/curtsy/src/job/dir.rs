@@ -1,10 +1,14 @@
 //! The directory of a job: bodies, the manifest, and under `.curtsy/` the job's own files.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use curtsy_store::DirLock;
 
 use crate::error::{Error, ErrorKind};
+
+/// How often it is looked whether the directory is still there.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// A job's directory, held by this process until it is dropped.
 #[derive(Debug)]
@@ -65,6 +69,18 @@ impl JobDir {
     #[must_use]
     pub fn manifest(&self) -> PathBuf {
         self.path.join("manifest.jsonl")
+    }
+
+    /// Waits until somebody has deleted or moved it. Its files go on to take what nobody will find.
+    pub(crate) fn gone(&self) -> impl Future<Output = Error> + use<> {
+        let path = self.path.clone();
+        async move {
+            while path.join(".curtsy").is_dir() {
+                tokio::time::sleep(LOOK_AFTER).await;
+            }
+            let gone = format!("the output directory {} is gone", path.display());
+            Error::new(ErrorKind::Output, gone)
+        }
     }
 
     /// How much of the archive is durable.

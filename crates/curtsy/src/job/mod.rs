@@ -196,18 +196,24 @@ impl Job {
     ///
     /// # Errors
     /// The store, the queue or the disk failed. What was recorded stands: the job can be taken up again.
-    pub async fn run(self) -> Result<Summary, Error> {
+    pub async fn run(mut self) -> Result<Summary, Error> {
         let started = self.shared.client.now();
-        let worked = self.work().await;
-        let Self {
-            shared,
-            dir,
-            recorder,
-            ..
-        } = self;
-        let interrupted = shared.is_stopping();
-        recorder.finish(&shared.sink).await?;
-        worked?;
+        let gone = self.dir.gone();
+        let ended = async {
+            let worked = self.work().await;
+            let interrupted = self.shared.is_stopping();
+            self.recorder.finish(&self.shared.sink).await?;
+            worked.map(|()| interrupted)
+        };
+        let interrupted = tokio::select! {
+            ended = ended => ended?,
+            // Neither the queue nor a body has a place any more: nothing is waited for.
+            gone = gone => {
+                self.recorder.abandon();
+                return Err(gone);
+            }
+        };
+        let Self { shared, dir, .. } = self;
         let mut reasons = Reasons::default();
         if !interrupted {
             reasons = summary::write_manifest(&*shared.queue, &dir).await?;

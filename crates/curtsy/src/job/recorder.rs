@@ -75,10 +75,15 @@ impl Recorder {
             .unwrap_or_else(stopped)
     }
 
+    /// Records nothing more.
+    pub(super) fn abandon(&self) {
+        self.task.abort();
+    }
+
     /// Ends the sink and waits until all that came through it is recorded.
-    pub(super) async fn finish(self, sink: &Sink) -> Result<(), Error> {
+    pub(super) async fn finish(&mut self, sink: &Sink) -> Result<(), Error> {
         let closed = sink.close().await;
-        let ended = self.task.await.map_err(|_| stopped());
+        let ended = (&mut self.task).await.map_err(|_| stopped());
         let failed = self.failure.borrow().clone();
         failed.map_or(closed.and(ended), Err)
     }
