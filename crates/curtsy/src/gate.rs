@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use curtsy_core::{Ask, Bound, Decision, Decline, Draw, Kind, Permit, Reason, Timestamp, decide};
-use curtsy_store::{StoreErrorKind, Version};
+use curtsy_store::StoreErrorKind;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::clock::Clock;
@@ -221,7 +221,7 @@ impl Gate {
                         }
                         continue;
                     };
-                    let Some(flight) = self.enter(host, known.version, &permit).await? else {
+                    let Some(flight) = self.enter(host, known.mark, &permit).await? else {
                         ready = Some(made);
                         continue;
                     };
@@ -272,14 +272,26 @@ impl Gate {
     async fn enter(
         self: &Arc<Self>,
         host: &Arc<Host>,
-        version: Version,
+        mark: u64,
         permit: &Permit,
     ) -> Result<Option<Flight>, Error> {
-        let (gate, host) = (Arc::clone(self), Arc::clone(host));
-        let (seq, state) = (permit.seq, permit.state.clone());
+        let Some(batch) = self.hosts.advance(host, mark, permit.state.clone()) else {
+            return Ok(None);
+        };
+        let (gate, host, seq) = (Arc::clone(self), Arc::clone(host), permit.seq);
         let entering = tokio::spawn(async move {
-            let swap = || gate.hosts.swap(&host, version, state.clone());
-            let entered = gate.patiently(swap).await?;
+            let mut batch = Some(batch);
+            let stands = || {
+                let (hosts, host, batch) = (&gate.hosts, &host, batch.take());
+                async move {
+                    match batch {
+                        Some(batch) => hosts.stands(host, batch).await,
+                        // It is void since the store failed. Once that is back, it is decided anew.
+                        None => hosts.reload(host).await.map(|_| false),
+                    }
+                }
+            };
+            let entered = gate.patiently(stands).await?;
             Ok(entered.then(|| Flight::new(gate, host, seq)))
         });
         // It is cut off only with the whole runtime.

@@ -1,5 +1,6 @@
 //! What an answer says, and what becomes of that: into the state, the log and the notices.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::audit::{Entry, Subject};
@@ -86,7 +87,7 @@ impl Exchange<'_> {
 
     pub(super) async fn observe(
         &self,
-        host: &Host,
+        host: &Arc<Host>,
         subject: &Subject<'_>,
         attempt: &Attempt<'_>,
         answer: &Answer<'_>,
@@ -109,7 +110,7 @@ impl Exchange<'_> {
     /// Notes what the whole `answer` says beyond what its head did.
     async fn observe_body(
         &self,
-        host: &Host,
+        host: &Arc<Host>,
         subject: &Subject<'_>,
         attempt: &Attempt<'_>,
         (head, answer): (&Signal, &Answer<'_>),
@@ -139,7 +140,7 @@ impl Exchange<'_> {
 
     async fn note(
         &self,
-        host: &Host,
+        host: &Arc<Host>,
         observe: impl Fn(&HostState) -> Observed + Send + Sync,
     ) -> Result<Observed, Error> {
         let change = |state: &HostState| {

@@ -1,0 +1,223 @@
+//! Each scope's state as this process knows it, and the one way to change it: load, decide,
+//! compare-and-swap, and on a conflict once more with what is there now.
+
+mod host;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use curtsy_core::{HostState, Policy, Scope, Timestamp};
+use curtsy_store::{HostStore, Swap, Version};
+
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind};
+use crate::policies::Policies;
+pub(crate) use host::Host;
+use host::version_of;
+use record::Batch;
+pub(crate) use record::Known;
+
+/// Under this prefix stand the scopes in the store.
+pub(crate) const SCOPE_PREFIX: &str = "scope:";
+
+/// From so many scopes on, those at rest that nobody uses are let go of; the store still knows them.
+const MANY: usize = 8192;
+/// A departure that left so little late is not worth a write of its own.
+const UNTOLD: Duration = Duration::from_micros(500);
+
+/// The scopes that this process works with.
+pub(crate) struct Hosts {
+    store: Arc<dyn HostStore>,
+    clock: Clock,
+    policies: Arc<Policies>,
+    known: Mutex<Met>,
+}
+
+struct Met {
+    hosts: HashMap<Scope, Arc<Host>>,
+    /// How many there are when they are next gone through.
+    sweep_at: usize,
+}
+
+impl Hosts {
+    pub(crate) fn new(store: Arc<dyn HostStore>, clock: Clock, policies: Arc<Policies>) -> Self {
+        Self {
+            store,
+            clock,
+            policies,
+            known: Mutex::new(Met {
+                hosts: HashMap::new(),
+                sweep_at: MANY,
+            }),
+        }
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn HostStore> {
+        &self.store
+    }
+
+    pub(crate) fn host(&self, scope: &Scope) -> Arc<Host> {
+        let mut known = lock(&self.known);
+        if let Some(host) = known.hosts.get(scope) {
+            return Arc::clone(host);
+        }
+        if known.hosts.len() >= known.sweep_at {
+            known.sweep(self.clock.now());
+        }
+        let policy = self.policies.policy_of(scope);
+        let host = Arc::new(Host::new(scope.clone(), policy));
+        known.hosts.insert(scope.clone(), Arc::clone(&host));
+        host
+    }
+
+    /// The policy and the state of a scope, where it was met.
+    pub(crate) fn met(&self, scope: &Scope) -> Option<(Arc<Policy>, Option<HostState>)> {
+        let host = lock(&self.known).hosts.get(scope).map(Arc::clone)?;
+        Some((Arc::clone(&host.policy), host.seen()))
+    }
+
+    /// The scopes met so far, but for those that nobody has used for long.
+    pub(crate) fn all(&self) -> Vec<Arc<Host>> {
+        lock(&self.known).hosts.values().map(Arc::clone).collect()
+    }
+
+    /// The state as last seen; loaded where it was not seen yet.
+    pub(crate) async fn state(&self, host: &Host) -> Result<Known, Error> {
+        loop {
+            if let Some(known) = lock(&host.record).known() {
+                return Ok(known);
+            }
+            self.load(host).await?;
+        }
+    }
+
+    /// The state as the store has it now, and with what this process is about to store.
+    pub(crate) async fn reload(&self, host: &Host) -> Result<Known, Error> {
+        self.load(host).await?;
+        self.state(host).await
+    }
+
+    async fn load(&self, host: &Host) -> Result<Version, Error> {
+        let _storing = host.storing.lock().await;
+        let found = self.store.load(&host.key).await?;
+        let version = version_of(found.as_ref());
+        let seen = lock(&host.record).kept().map(|(version, _)| version);
+        if seen != Some(version) {
+            host.take(found, self.clock.now())?;
+        }
+        Ok(version)
+    }
+
+    /// Puts `next` in the place of the state that had this mark, to be stored by [`stands`](Self::stands).
+    /// `None` where it has changed meanwhile.
+    pub(crate) fn advance(&self, host: &Host, mark: u64, next: HostState) -> Option<Batch> {
+        let mut record = lock(&host.record);
+        let batch = record.is_at(mark).then(|| record.change(next))?;
+        drop(record);
+        host.changed.notify_waiters();
+        Some(batch)
+    }
+
+    /// Changes the state by `change`, as often as it takes; `None` from `change` leaves it as it is.
+    pub(crate) async fn update<T>(
+        &self,
+        host: &Arc<Host>,
+        mut change: impl FnMut(&HostState) -> Option<(HostState, T)> + Send,
+    ) -> Result<Option<T>, Error> {
+        loop {
+            let made = {
+                let mut record = lock(&host.record);
+                match record.state().map(&mut change) {
+                    None => None,
+                    Some(None) => return Ok(None),
+                    Some(Some((next, result))) => Some((record.change(next), result)),
+                }
+            };
+            let Some((batch, result)) = made else {
+                self.load(host).await?;
+                continue;
+            };
+            host.changed.notify_waiters();
+            if self.stands(host, batch).await? {
+                return Ok(Some(result));
+            }
+        }
+    }
+
+    /// Whether a batch is in the store, once that is known; if not, it is as if it had not been made. The
+    /// first of those who wait for it stores it.
+    pub(crate) async fn stands(&self, host: &Arc<Host>, batch: Batch) -> Result<bool, Error> {
+        let storing = Arc::clone(&host.storing).lock_owned().await;
+        if let Some(stands) = batch.get() {
+            return Ok(*stands);
+        }
+        let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
+        let host = Arc::clone(host);
+        // Others wait for it too: it is carried through even where the caller goes away.
+        let swap = tokio::spawn(async move {
+            let swapped = host.swap(&*store, &clock).await;
+            drop(storing);
+            swapped
+        });
+        // It is cut off only with the whole runtime.
+        swap.await
+            .unwrap_or_else(|_| Err(Error::new(ErrorKind::Closed, "nothing is stored any more")))
+    }
+
+    /// P1: departure `seq` really left at `at`, `late` after it was permitted. What follows in this process
+    /// is measured from then. The store is told with the next change, unless that is late enough to matter
+    /// to another process.
+    pub(crate) async fn note_departed(
+        &self,
+        host: &Arc<Host>,
+        seq: u64,
+        at: Timestamp,
+        late: Duration,
+    ) -> Result<(), Error> {
+        if late < UNTOLD {
+            lock(&host.record).amend(|state| {
+                state.note_departed(seq, at);
+            });
+            return Ok(());
+        }
+        let note = |state: &HostState| {
+            let mut next = state.clone();
+            next.note_departed(seq, at).then_some((next, ()))
+        };
+        self.update(host, note).await.map(|_| ())
+    }
+
+    /// Forgets all that was learned of a scope.
+    pub(crate) async fn forget(&self, host: &Host) -> Result<bool, Error> {
+        loop {
+            let version = self.load(host).await?;
+            if version == Version::ABSENT {
+                return Ok(false);
+            }
+            let _storing = host.storing.lock().await;
+            if let Swap::Stored(_) = self.store.remove(&host.key, version).await? {
+                lock(&host.record).replace(None);
+                host.changed.notify_waiters();
+                return Ok(true);
+            }
+        }
+    }
+}
+
+impl Met {
+    /// Lets go of the scopes that nobody uses and that nobody would ask about. Twice as many as are left
+    /// may then come, so that this costs little for each.
+    fn sweep(&mut self, now: Timestamp) {
+        self.hosts
+            .retain(|_, host| Arc::strong_count(host) > 1 || !host.is_at_rest(now));
+        self.sweep_at = MANY.max(2 * self.hosts.len());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,94 @@
+//! What this process knows of one scope: the state with all changes made here, of which the last may still
+//! be on their way to the store.
+//!
+//! A change is made here first, and those that come while another is being stored are stored together
+//! after it, in one swap. Who made one waits until it stands. Where the store held something else, or
+//! failed, all that did not stand yet is void, and is made anew on what is there now.
+
+use std::sync::{Arc, OnceLock};
+
+use curtsy_core::HostState;
+use curtsy_store::Version;
+
+/// Changes that are stored together: whether they stand, once that is known.
+pub(crate) type Batch = Arc<OnceLock<bool>>;
+
+/// What is known of a scope, and what is still to be stored of it.
+#[derive(Default)]
+pub(super) struct Record {
+    kept: Option<Kept>,
+    /// Grows with every change of the state, so that who decided on an older one notices.
+    mark: u64,
+    /// The changes that nobody has begun to store.
+    open: Batch,
+}
+
+struct Kept {
+    /// The version in the store that all stored changes have led to.
+    version: Version,
+    state: HostState,
+}
+
+/// The state as this process knows it.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub(crate) mark: u64,
+    pub(crate) state: HostState,
+}
+
+impl Record {
+    pub(super) fn known(&self) -> Option<Known> {
+        self.state().map(|state| Known {
+            mark: self.mark,
+            state: state.clone(),
+        })
+    }
+
+    pub(super) fn state(&self) -> Option<&HostState> {
+        self.kept.as_ref().map(|kept| &kept.state)
+    }
+
+    /// The state and the version on which it is to be stored.
+    pub(super) fn kept(&self) -> Option<(Version, &HostState)> {
+        self.kept.as_ref().map(|kept| (kept.version, &kept.state))
+    }
+
+    /// Whether the state is still the one that had this mark.
+    pub(super) fn is_at(&self, mark: u64) -> bool {
+        self.kept.is_some() && self.mark == mark
+    }
+
+    /// Changes the state. The answer tells, in time, whether that stands.
+    pub(super) fn change(&mut self, next: HostState) -> Batch {
+        self.amend(|state| *state = next);
+        Arc::clone(&self.open)
+    }
+
+    /// A change that is stored with the next one.
+    pub(super) fn amend(&mut self, change: impl FnOnce(&mut HostState)) {
+        if let Some(kept) = &mut self.kept {
+            change(&mut kept.state);
+            self.mark += 1;
+        }
+    }
+
+    /// The changes made so far, which are now being stored.
+    pub(super) fn begin(&mut self) -> Batch {
+        std::mem::take(&mut self.open)
+    }
+
+    /// What was begun is in the store, under this version.
+    pub(super) fn stored(&mut self, version: Version) {
+        if let Some(kept) = &mut self.kept {
+            kept.version = version;
+        }
+    }
+
+    /// The store holds this, or cannot tell (`None`): what does not stand yet is void.
+    pub(super) fn replace(&mut self, found: Option<(Version, HostState)>) {
+        // Nobody else has settled it, since it is still open.
+        let _ = self.begin().set(false);
+        self.kept = found.map(|(version, state)| Kept { version, state });
+        self.mark += 1;
+    }
+}
