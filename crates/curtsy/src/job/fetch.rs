@@ -171,12 +171,12 @@ impl Shared {
             StoreKind::Warc(_) => trail.is_some(),
             StoreKind::Dropped => false,
         };
-        let writing = is_kept.then(|| self.sink.begin());
+        let mut writing = is_kept.then(|| self.sink.begin());
         let mut bytes = 0;
         let truncated = loop {
             let piece = response.body.chunk().await;
             let wire = response.body.take_wire();
-            if let Some(writing) = &writing
+            if let Some(writing) = &mut writing
                 && let Ok(piece) = &piece
                 && (piece.is_some() || !wire.is_empty())
             {

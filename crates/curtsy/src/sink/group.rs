@@ -22,13 +22,13 @@ pub(super) fn place(dir: &Path, bodies: &[&Body]) -> io::Result<Vec<Option<io::E
     if bodies.is_empty() {
         return Ok(Vec::new());
     }
-    if !sync_all_at_once(dir, bodies.len())? {
+    let synced_at_once = sync_all_at_once(dir, bodies.len())?;
+    if !synced_at_once {
         bodies.iter().try_for_each(|body| body.file.sync_data())?;
     }
-    let mut directories = BTreeSet::new();
     let mut refused = Vec::with_capacity(bodies.len());
     for body in bodies {
-        match put(body, dir, &mut directories) {
+        match put(body, dir) {
             Err(error) if is_own_fault(&error) => {
                 fs::remove_file(&body.from)?;
                 refused.push(Some(error));
@@ -39,30 +39,37 @@ pub(super) fn place(dir: &Path, bodies: &[&Body]) -> io::Result<Vec<Option<io::E
             }
         }
     }
-    if !sync_all_at_once(dir, bodies.len())? {
-        directories
-            .iter()
-            .try_for_each(|directory| sync_directory(directory))?;
+    if synced_at_once {
+        sync_all_at_once(dir, bodies.len())?;
+        return Ok(refused);
     }
+    let placed = bodies
+        .iter()
+        .zip(&refused)
+        .filter(|(_, refused)| refused.is_none());
+    let directories: BTreeSet<&Path> = placed
+        .flat_map(|(body, _)| body.to.ancestors().skip(1))
+        .filter(|above| above.starts_with(dir))
+        .collect();
+    directories.into_iter().try_for_each(sync_directory)?;
     Ok(refused)
 }
 
-fn put(body: &Body, dir: &Path, directories: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+fn put(body: &Body, dir: &Path) -> io::Result<()> {
+    // Its directory is mostly there, since another body has been put in there.
+    match fs::rename(&body.from, &body.to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        done => return done,
+    }
     // The directory of the job itself is not made anew: who deleted it wants no files in it.
+    if !dir.is_dir() {
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the directory is gone",
+        ));
+    }
     if let Some(parent) = body.to.parent() {
-        if !dir.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::NotFound,
-                "the directory is gone",
-            ));
-        }
         fs::create_dir_all(parent)?;
-        directories.extend(
-            parent
-                .ancestors()
-                .take_while(|above| above.starts_with(dir))
-                .map(Path::to_owned),
-        );
     }
     fs::rename(&body.from, &body.to)
 }

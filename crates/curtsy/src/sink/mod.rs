@@ -42,7 +42,17 @@ pub(crate) struct Sink {
 pub(crate) struct Writing {
     id: u64,
     sink: Sink,
-    ended: bool,
+    /// The last piece so far. It goes with the body's end, so that a small body takes one command.
+    last: Option<Piece>,
+    /// Whether the writer knows of it, and nothing has ended it.
+    begun: bool,
+}
+
+/// A piece of a body, and what came over the wire for it: that is what an archive keeps.
+#[derive(Debug)]
+struct Piece {
+    body: Bytes,
+    wire: Vec<Bytes>,
 }
 
 /// What has ended, to be committed.
@@ -71,14 +81,13 @@ pub(crate) struct Durable {
 enum Command {
     Write {
         id: u64,
-        piece: Bytes,
-        wire: Vec<Bytes>,
+        piece: Piece,
     },
     Abort {
         id: u64,
     },
     End {
-        body: Option<(u64, Destination)>,
+        body: Option<(u64, Option<Piece>, Destination)>,
         ended: Box<Ended>,
     },
     Close,
@@ -132,7 +141,8 @@ impl Sink {
         Writing {
             id: self.next.fetch_add(1, Ordering::Relaxed),
             sink: self.clone(),
-            ended: false,
+            last: None,
+            begun: false,
         }
     }
 
@@ -159,28 +169,29 @@ impl Sink {
 }
 
 impl Writing {
-    /// Appends a piece, and what came over the wire for it: that is what an archive keeps.
-    pub(crate) async fn write(&self, piece: Bytes, wire: Vec<Bytes>) -> Result<(), Error> {
+    /// Appends a piece, and what came over the wire for it.
+    pub(crate) async fn write(&mut self, body: Bytes, wire: Vec<Bytes>) -> Result<(), Error> {
+        let Some(piece) = self.last.replace(Piece { body, wire }) else {
+            return Ok(());
+        };
+        self.begun = true;
         let id = self.id;
-        self.sink.send(Command::Write { id, piece, wire }).await
+        self.sink.send(Command::Write { id, piece }).await
     }
 
     /// The body is whole: it is put in place with the next group.
     pub(crate) async fn end(mut self, to: Destination, ended: Ended) -> Result<(), Error> {
-        self.sink
-            .send(Command::End {
-                body: Some((self.id, to)),
-                ended: Box::new(ended),
-            })
-            .await?;
-        self.ended = true;
+        let body = Some((self.id, self.last.take(), to));
+        let ended = Box::new(ended);
+        self.sink.send(Command::End { body, ended }).await?;
+        self.begun = false;
         Ok(())
     }
 }
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        if self.ended {
+        if !self.begun {
             return;
         }
         // Where the writer is gone the file stays, and is swept away when the job is next opened.

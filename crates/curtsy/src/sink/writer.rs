@@ -14,15 +14,15 @@ use tokio::sync::mpsc;
 use super::group::{self, Body};
 use super::spool::Spool;
 use super::warc::{Archived, Warc};
-use super::{Command, Destination, Durable, Ended, Place};
+use super::{Command, Destination, Durable, Ended, Piece, Place};
 use crate::error::Error;
 
 /// The most endings of one group.
 const GROUP: usize = 256;
 /// The least time from one commit to the next: where much ends, groups become large, and syncs few.
-const BETWEEN: Duration = Duration::from_millis(20);
+const BETWEEN: Duration = Duration::from_millis(50);
 /// How long a group that has to wait for that leaves alone what else there is to write.
-const NAP: Duration = Duration::from_millis(1);
+const NAP: Duration = Duration::from_millis(5);
 
 pub(super) struct Writer {
     dir: PathBuf,
@@ -128,15 +128,7 @@ impl Writer {
 
     fn take(&mut self, command: Command, endings: &mut Vec<Ending>) -> io::Result<()> {
         match command {
-            Command::Write { id, piece, wire } => {
-                let open = self.open(id)?;
-                open.hash.update(&piece);
-                open.bytes += piece.len() as u64;
-                match &mut open.kept {
-                    Kept::File { file, .. } => file.write_all(&piece)?,
-                    Kept::Spool(spool) => wire.iter().try_for_each(|piece| spool.write(piece))?,
-                }
-            }
+            Command::Write { id, piece } => self.write(id, &piece)?,
             Command::Abort { id } => {
                 if let Some(Kept::File { path, .. }) = self.open.remove(&id).map(|open| open.kept) {
                     let _ = fs::remove_file(path);
@@ -145,10 +137,9 @@ impl Writer {
             Command::End { body, mut ended } => {
                 let body = match body {
                     None => None,
-                    Some((id, Destination::File(place))) => self.whole(id, place, &mut ended)?,
-                    Some((id, Destination::Archive(archived))) => {
-                        self.archive(id, *archived, &mut ended)?;
-                        None
+                    Some((id, last, to)) => {
+                        last.map_or(Ok(()), |piece| self.write(id, &piece))?;
+                        self.finish(id, to, &mut ended)?
                     }
                 };
                 endings.push(Ending { ended, body });
@@ -156,6 +147,27 @@ impl Writer {
             Command::Close => {}
         }
         Ok(())
+    }
+
+    fn write(&mut self, id: u64, piece: &Piece) -> io::Result<()> {
+        let open = self.open(id)?;
+        open.hash.update(&piece.body);
+        open.bytes += piece.body.len() as u64;
+        match &mut open.kept {
+            Kept::File { file, .. } => file.write_all(&piece.body),
+            Kept::Spool(spool) => piece.wire.iter().try_for_each(|piece| spool.write(piece)),
+        }
+    }
+
+    /// What is still to be put in place of a whole body.
+    fn finish(&mut self, id: u64, to: Destination, ended: &mut Ended) -> io::Result<Option<Body>> {
+        match to {
+            Destination::File(place) => self.whole(id, place, ended),
+            Destination::Archive(archived) => {
+                self.archive(id, *archived, ended)?;
+                Ok(None)
+            }
+        }
     }
 
     /// The whole body `id`, and what its line says of it. None where another URL has its place.
@@ -179,7 +191,7 @@ impl Writer {
         }
         let line = &mut ended.line;
         line.bytes = Some(bytes);
-        line.sha256 = Some(hex(&hash.finalize()));
+        line.sha256 = Some(format!("{:x}", hash.finalize()));
         line.file = Some(place.path.to_string_lossy().into_owned());
         let to = self.dir.join(&place.path);
         if place.chosen {
@@ -209,7 +221,7 @@ impl Writer {
             line.file = Some(archive.name().to_owned());
             line.warc_offset = Some(stored.offset);
             line.warc_record_id = Some(stored.record);
-            line.sha256 = line.bytes.map(|_| hex(&hash.finalize()));
+            line.sha256 = line.bytes.map(|_| format!("{:x}", hash.finalize()));
         }
         Ok(())
     }
@@ -273,8 +285,4 @@ impl Writer {
         };
         Error::output(what, error)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
