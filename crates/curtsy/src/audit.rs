@@ -180,10 +180,7 @@ fn read_tail(file: &mut File, pipeline_id: &str) -> io::Result<Found> {
 }
 
 fn hash_of(line: &[u8]) -> String {
-    Sha256::digest(line)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    format!("{:x}", Sha256::digest(line))
 }
 
 #[cfg(test)]

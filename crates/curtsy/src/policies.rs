@@ -93,6 +93,9 @@ impl Policies {
     /// The dialect profile of a URL's host.
     #[must_use]
     pub fn profile_of(&self, url: &Url) -> Option<Profile> {
+        if self.profiles.is_empty() {
+            return None;
+        }
         self.profiles.get(&Scope::of(url)?).copied()
     }
 }

@@ -190,6 +190,9 @@ impl Line {
 
 /// A URL as the manifest and messages show it: as given, less user and password.
 pub(crate) fn without_userinfo(text: &str) -> String {
+    if !text.contains('@') {
+        return text.to_owned();
+    }
     match Url::parse(text) {
         Ok(mut url) if !url.username().is_empty() || url.password().is_some() => {
             let _ = url.set_username("");
