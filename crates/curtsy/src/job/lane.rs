@@ -73,7 +73,10 @@ impl Lane {
                     break;
                 };
                 let (shared, host) = (Arc::clone(&self.shared), Arc::clone(&host));
-                running.spawn(async move { shared.fetch(&host.scope, &url, receipt).await });
+                // Boxed, since it is large and a task is moved about until it runs, and once more at its end.
+                running.spawn(Box::pin(async move {
+                    shared.fetch(&host.scope, &url, receipt).await
+                }));
             }
             let ended = tokio::select! {
                 ended = running.join_next() => ended,
