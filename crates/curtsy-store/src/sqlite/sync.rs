@@ -48,8 +48,10 @@ impl LogSync {
 
     /// Says that something was committed.
     pub(super) fn committed(&self) {
-        self.shared.lock().dirty = true;
-        self.shared.changed.notify_one();
+        // Who knows already is not woken again by each commit of the interval.
+        if !std::mem::replace(&mut self.shared.lock().dirty, true) {
+            self.shared.changed.notify_one();
+        }
     }
 
     /// The error of a sync that failed: what was committed before may never reach the disk.
