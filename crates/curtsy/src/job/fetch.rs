@@ -37,6 +37,7 @@ pub(super) enum Aftermath {
 
 /// A URL under way.
 pub(super) struct Errand<'a> {
+    scope: &'a Scope,
     queued: &'a QueuedUrl,
     /// Its line of an earlier run.
     pub(super) earlier: Option<Line>,
@@ -54,6 +55,7 @@ impl Shared {
         receipt: OwnedSemaphorePermit,
     ) -> Result<Aftermath, Error> {
         let mut errand = Errand {
+            scope,
             queued,
             earlier: earlier_line(queued),
             tally: Tally::default(),
@@ -290,6 +292,7 @@ impl Errand<'_> {
     pub(super) fn ended(self, line: Line, not_before: Option<Timestamp>) -> Ended {
         Ended {
             line,
+            scope: self.scope.clone(),
             id: self.queued.id,
             not_before,
             receipt: self.receipt,

@@ -104,8 +104,7 @@ impl Books {
         let new: Vec<&Durable> = group.iter().filter(is_new).collect();
         self.manifest.append(&new)?;
         if let Some(shared) = self.progress.upgrade() {
-            let lines = new.iter().map(|ended| &ended.line);
-            shared.progress.note(lines, &shared.client);
+            shared.progress.note(new, shared.client.now());
         }
         Ok(())
     }

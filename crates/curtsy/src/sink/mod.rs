@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use curtsy_core::Timestamp;
+use curtsy_core::{Scope, Timestamp};
 use curtsy_store::UrlId;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -60,6 +60,8 @@ struct Piece {
 pub(crate) struct Ended {
     /// Its line; of a stored body, without what the writer knows: bytes and hash.
     pub(crate) line: Line,
+    /// Where it was asked first.
+    pub(crate) scope: Scope,
     pub(crate) id: UrlId,
     /// When it is due again, of a deferred one.
     pub(crate) not_before: Option<Timestamp>,
@@ -73,6 +75,7 @@ pub(crate) struct Durable {
     pub(crate) line: Line,
     /// The line as it is recorded.
     pub(crate) json: String,
+    pub(crate) scope: Scope,
     pub(crate) id: UrlId,
     pub(crate) not_before: Option<Timestamp>,
     _receipt: OwnedSemaphorePermit,

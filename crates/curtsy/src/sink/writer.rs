@@ -267,6 +267,7 @@ impl Writer {
             Durable {
                 json: ended.line.to_json(),
                 line: ended.line,
+                scope: ended.scope,
                 id: ended.id,
                 not_before: ended.not_before,
                 _receipt: ended.receipt,

@@ -12,7 +12,6 @@ use std::time::Duration;
 use curtsy_core::{Reason, Timestamp};
 use curtsy_store::{Counts, Queue, UrlRecord, UrlState};
 use serde::Serialize;
-use url::Url;
 
 pub use reasons::ReasonCount;
 pub(super) use reasons::Reasons;
@@ -21,7 +20,7 @@ pub use scopes::ScopeSummary;
 use super::dir::JobDir;
 use super::manifest::{Line, Outcome};
 use super::{Error, Shared};
-use crate::client::Client;
+use crate::sink::Durable;
 use scopes::Deeds;
 
 /// Lines that are read from the queue at once when the manifest is written anew.
@@ -101,11 +100,10 @@ impl Counters {
         self.lock().progress.total += urls;
     }
 
-    /// These lines are recorded.
-    pub(super) fn note<'a>(&self, lines: impl Iterator<Item = &'a Line>, client: &Client) {
-        let (policies, now) = (&client.shared.policies, client.now());
+    /// These are recorded, at `now`.
+    pub(super) fn note(&self, recorded: Vec<&Durable>, now: Timestamp) {
         let mut state = self.lock();
-        for line in lines {
+        for Durable { line, scope, .. } in recorded {
             if line.outcome == Outcome::Deferred {
                 state.last_deferral = reason_of(line.error.as_deref());
                 continue;
@@ -116,10 +114,7 @@ impl Counters {
             let stored = line.file.as_ref().and(line.bytes);
             let bytes = stored.filter(|_| is_new).unwrap_or(0);
             state.progress.bytes += bytes;
-            let url = Url::parse(&line.url).ok();
-            if let Some(scope) = url.and_then(|url| policies.scope_of(&url)) {
-                state.deeds.note(scope, bytes, now);
-            }
+            state.deeds.note(scope.clone(), bytes, now);
         }
     }
 
