@@ -1,7 +1,7 @@
 //! A disk that is full, read-only or gone: one clear line, the right exit code, nothing recorded as done that is
 //! not there, and going on once the cause is removed.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod support;
 
