@@ -16,8 +16,8 @@ use serde_json::Value as Json;
 const HOSTS: usize = 50;
 const PAGES: usize = 100;
 const KILLS: usize = 50;
-/// Of `--rate 10 --burst 1`, less what an arrival may have been held up on its way.
-const GAP: Duration = Duration::from_millis(80);
+/// Half of what `--rate 10 --burst 1` permits: an arrival may have been held up on its way, and the next not.
+const GAP: Duration = Duration::from_millis(50);
 const HOLD: Duration = Duration::from_secs(3);
 
 #[test]
