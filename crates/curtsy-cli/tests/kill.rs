@@ -2,16 +2,18 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use curtsy_origin::{Arrival, Origin, Script, sized_body};
+use curtsy_origin::{Arrival, sized_body};
 use serde_json::Value as Json;
+use support::serve_at;
 
 const HOSTS: usize = 50;
 const PAGES: usize = 100;
@@ -25,7 +27,8 @@ fn fifty_kills_lose_nothing_repeat_nothing_and_end_no_hold() {
     // One page, asked for by one host alone, puts that host on hold.
     let script = r#"{"robots": 404, "page": {"body_bytes": 3000}, "pages": {
         "/held": [{"status": 429, "headers": [["Retry-After", "3"]]}, {"body_bytes": 3000}]}}"#;
-    let origin = serve(script);
+    let server = serve_at(script, Ipv4Addr::UNSPECIFIED);
+    let origin = &server.origin;
     let port = origin.addr().port();
     let urls: Vec<String> = (0..HOSTS * PAGES)
         .map(|n| match n {
@@ -99,24 +102,6 @@ fn fifty_kills_lose_nothing_repeat_nothing_and_end_no_hold() {
         .unwrap();
     let quiet = held[refusal + 1].at - held[refusal].at;
     assert!(quiet >= HOLD, "an arrival {quiet:?} into the hold");
-}
-
-/// An origin at every address of this machine, on a thread of its own that ends with the test.
-fn serve(script: &str) -> Arc<Origin> {
-    let script = Script::from_json(script).unwrap();
-    let (tell, told) = mpsc::channel();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let origin = Origin::start(script, (Ipv4Addr::UNSPECIFIED, 0)).await;
-            tell.send(Arc::new(origin.unwrap())).unwrap();
-            std::future::pending::<()>().await;
-        });
-    });
-    told.recv().unwrap()
 }
 
 fn random() -> u64 {

@@ -25,6 +25,7 @@ pub mod robots;
 mod scope;
 pub mod signal;
 mod state;
+mod structured;
 mod suppression;
 mod time;
 

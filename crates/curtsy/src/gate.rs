@@ -68,7 +68,9 @@ pub(crate) enum Passage {
     /// It may depart now, on this connection; where none could be made, the attempt counts all the same.
     Passed {
         permit: Box<Permit>,
-        turn: Turn,
+        /// Given up only when it is noted when the bytes really left: whoever comes next must not be
+        /// measured from a permit that was used late.
+        turn: OwnedSemaphorePermit,
         flight: Flight,
         connection: Result<Checkout, TransportError>,
         places: Places,
@@ -79,12 +81,6 @@ pub(crate) enum Passage {
     Declined(Decline),
     /// Its address may not be connected to.
     Refused(TransportError),
-}
-
-/// The turn of a scope. It is given up only when it is noted when the bytes really left: whoever comes next
-/// must not be measured from a permit that was used late.
-pub(crate) struct Turn {
-    _turn: OwnedSemaphorePermit,
 }
 
 /// The places that a request holds while it is in flight.
@@ -228,7 +224,7 @@ impl Gate {
                     record(&permit)?;
                     return Ok(Passage::Passed {
                         permit,
-                        turn: Turn { _turn: turn },
+                        turn,
                         flight,
                         connection: made.connection,
                         places: Places {

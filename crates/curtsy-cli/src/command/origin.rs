@@ -15,6 +15,7 @@ use crate::args::OriginArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::lines;
 use crate::output::Results;
+use crate::session;
 
 /// Runs the server until Ctrl-C or the end of its life, then judges who came.
 ///
@@ -48,7 +49,7 @@ async fn serve(script: Script, options: Options, args: &OriginArgs) -> Result<Ex
 
     let ended = tokio::select! {
         ended = origin.ended() => ended,
-        () = told_to_stop() => origin.stop().await,
+        () = session::told_to_stop() => origin.stop().await,
     };
     let log = args.log.as_deref().map(lines::name).unwrap_or_default();
     ended.map_err(|error| explain(&log, &error))?;
@@ -63,22 +64,6 @@ async fn serve(script: Script, options: Options, args: &OriginArgs) -> Result<Ex
     })?;
     results.finish()?;
     Ok(Exit::Done)
-}
-
-/// Ctrl-C, or the polite signal of a process manager.
-async fn told_to_stop() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
 }
 
 fn script(path: Option<&Path>) -> Result<Script, Failure> {

@@ -5,19 +5,25 @@
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use curtsy_origin::{Origin, Script};
 
 /// An origin on a thread of its own; it ends with the test.
 pub(crate) struct Server {
     pub(crate) url: String,
+    pub(crate) origin: Arc<Origin>,
     _stop: tokio::sync::oneshot::Sender<()>,
 }
 
 pub(crate) fn serve(script: &str) -> Server {
+    serve_at(script, Ipv4Addr::LOCALHOST)
+}
+
+/// An origin at this address; at every one of this machine where it is unspecified.
+pub(crate) fn serve_at(script: &str, address: Ipv4Addr) -> Server {
     let script = Script::from_json(script).unwrap();
-    let (told, url) = mpsc::channel();
+    let (tell, told) = mpsc::channel();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -25,15 +31,15 @@ pub(crate) fn serve(script: &str) -> Server {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let origin = Origin::start(script, (Ipv4Addr::LOCALHOST, 0))
-                .await
-                .unwrap();
-            told.send(origin.url("")).unwrap();
+            let origin = Origin::start(script, (address, 0)).await.unwrap();
+            tell.send(Arc::new(origin)).unwrap();
             let _ = stopped.await;
         });
     });
+    let origin = told.recv().unwrap();
     Server {
-        url: url.recv().unwrap(),
+        url: origin.url(""),
+        origin,
         _stop: stop,
     }
 }

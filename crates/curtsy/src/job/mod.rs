@@ -191,8 +191,8 @@ impl Job {
         }
     }
 
-    /// Works until every URL has ended and no [`Feed`] is left, only deferred ones are left that have to wait for too long, or it
-    /// is stopped; then the manifest has one line a URL, unless it was stopped.
+    /// Works until every URL has ended and no [`Feed`] is left, only deferred ones are left that have to
+    /// wait for too long, or it is stopped; then the manifest has one line a URL, unless it was stopped.
     ///
     /// # Errors
     /// The store, the queue or the disk failed. What was recorded stands: the job can be taken up again.

@@ -196,18 +196,8 @@ async fn s1_a_job_that_is_killed_at_any_moment_loses_nothing_and_fetches_no_reco
     let body = sized_body(30_000);
     let mut done: BTreeMap<String, usize> = BTreeMap::new();
     for (kill, arrivals) in [1, 12, 45, 80, 120, 150].into_iter().enumerate() {
-        let mut child = start(dir.path(), &base);
-        let mut patience = 4000;
-        while arrived(&origin).len() < arrivals && patience > 0 {
-            tokio::time::sleep(ms(2)).await;
-            patience -= 1;
-        }
-        tokio::time::sleep(Duration::from_micros(1700 * kill as u64)).await;
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(patience > 0, "the child did not start");
-        // What arrived of it before it died is counted before the next one starts.
-        tokio::time::sleep(ms(20)).await;
+        let child = start(dir.path(), &base);
+        kill_when(child, kill, || arrived(&origin).len() >= arrivals).await;
         let times = arrived(&origin);
         for (path, before) in &done {
             assert_eq!(times[path], *before, "{path} was recorded and came again");
@@ -243,19 +233,25 @@ async fn kill_at(
     mut killed: impl FnMut(),
 ) {
     for (kill, more) in arrivals.iter().enumerate() {
-        let (mut child, before) = (start(), pages(origin).len());
-        let mut patience = 4000;
-        while pages(origin).len() < before + more && patience > 0 {
-            tokio::time::sleep(ms(2)).await;
-            patience -= 1;
-        }
-        tokio::time::sleep(Duration::from_micros(1700 * kill as u64)).await;
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(patience > 0, "the child did not start");
-        tokio::time::sleep(ms(20)).await;
+        let (child, before) = (start(), pages(origin).len());
+        kill_when(child, kill, || pages(origin).len() >= before + more).await;
         killed();
     }
+}
+
+/// Kills a child once so much has arrived, and a little later each time.
+async fn kill_when(mut child: Child, kill: usize, has_arrived: impl Fn() -> bool) {
+    let mut patience = 4000;
+    while !has_arrived() && patience > 0 {
+        tokio::time::sleep(ms(2)).await;
+        patience -= 1;
+    }
+    tokio::time::sleep(Duration::from_micros(1700 * kill as u64)).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(patience > 0, "the child did not start");
+    // What arrived of it before it died is counted before the next one starts.
+    tokio::time::sleep(ms(20)).await;
 }
 
 #[tokio::test]

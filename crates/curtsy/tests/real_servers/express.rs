@@ -1,23 +1,16 @@
 //! express-rate-limit, which publishes its quota in whichever of four dialects it is told to.
 
-use std::time::Duration;
-
-use crate::reading::Told;
-use crate::scene::{Scene, numbered, obedient};
+use crate::scene::Scene;
 use crate::server::Server;
 
 /// 30 requests at 12 per 2 s: the quota is met, waited out and met again, and never overrun.
 async fn assert_a_published_quota_is_read_and_never_overrun(dialect: &str) {
     let server = Server::start("express-rate-limit", &[dialect, "12", "2000"]);
-    let (scene, paths) = (Scene::with(server), numbered(30));
-    let done = scene.fetch(obedient(), &paths).await;
-    done.assert_each_is_fetched_once(&paths);
-    assert_eq!(done.refused().len(), 0);
-    done.assert_quota_is_read(&Told {
-        limit: 12,
-        window: Duration::from_secs(2),
-        names_window: dialect != "legacy",
-    });
+    let scene = Scene::with(server);
+    let names_window = dialect != "legacy";
+    scene
+        .assert_a_quota_is_never_overrun(30, names_window)
+        .await;
 }
 
 #[tokio::test]

@@ -1,23 +1,13 @@
 //! Flask-Limiter, which publishes its quota and prints Retry-After on every answer.
 
-use std::time::Duration;
-
-use crate::reading::Told;
-use crate::scene::{Scene, numbered, obedient};
+use crate::scene::Scene;
 use crate::server::Server;
 
 /// 20 requests at 12 per 2 s, in either strategy.
 async fn assert_a_published_quota_is_read_and_never_overrun(strategy: &str) {
     let server = Server::start("flask-limiter", &[strategy, "12", "2"]);
-    let (scene, paths) = (Scene::with(server), numbered(20));
-    let done = scene.fetch(obedient(), &paths).await;
-    done.assert_each_is_fetched_once(&paths);
-    assert_eq!(done.refused().len(), 0);
-    done.assert_quota_is_read(&Told {
-        limit: 12,
-        window: Duration::from_secs(2),
-        names_window: false,
-    });
+    let scene = Scene::with(server);
+    let done = scene.assert_a_quota_is_never_overrun(20, false).await;
     // Obeyed, it would have let one request of each window through.
     for answer in done.answers() {
         let reading = answer.reading();

@@ -11,6 +11,7 @@ use curtsy::transport::{Limits, Transport};
 use curtsy::{Client, Job, JobDir, JobOptions, Line, NewEntry, Outcome, Summary};
 use tempfile::TempDir;
 
+use crate::reading::Told;
 use crate::server::Server;
 use crate::tap::{Exchange, Tap};
 
@@ -92,6 +93,56 @@ impl Scene {
             exchanges: self.tap.exchanges(),
             dir,
         }
+    }
+}
+
+impl Scene {
+    /// A job that is refused without a directive: backed off from, nothing lost, and nothing read.
+    pub(crate) async fn assert_bare_refusals_are_backed_off_from(&self) {
+        let (policy, paths) = (eager(), numbered(30));
+        let (base, per_host) = (policy.backoff_base, policy.per_host as usize);
+        let done = self.fetch(policy, &paths).await;
+        done.assert_each_is_fetched_once(&paths);
+        assert!(!done.refused().is_empty(), "the limit was never met");
+        done.assert_no_arrival_in_a_hold(base, per_host);
+        done.assert_nothing_is_read();
+    }
+
+    /// A job of so many URLs that is refused by 429s with `Retry-After: 1`: nothing arrives in the hold.
+    pub(crate) async fn assert_retry_after_is_obeyed(&self, count: usize) {
+        let paths = numbered(count);
+        // One at a time: then nothing at all can be in flight when a refusal comes.
+        let policy = PolicyValues {
+            per_host: 1,
+            ..eager()
+        };
+        let done = self.fetch(policy, &paths).await;
+        done.assert_each_is_fetched_once(&paths);
+        assert!(!done.refused().is_empty(), "the limit was never met");
+        done.assert_no_arrival_in_a_hold(Duration::ZERO, 1);
+        for answer in done.answers() {
+            let wait = answer.reading().wait.map(|wait| wait.after);
+            let expected = (answer.status == 429).then_some(Duration::from_secs(1));
+            assert_eq!(wait, expected, "{answer:?}");
+        }
+    }
+
+    /// A job of so many URLs against a published quota of 12 in 2 s: read right, and never overrun.
+    pub(crate) async fn assert_a_quota_is_never_overrun(
+        &self,
+        count: usize,
+        names_window: bool,
+    ) -> Done {
+        let paths = numbered(count);
+        let done = self.fetch(obedient(), &paths).await;
+        done.assert_each_is_fetched_once(&paths);
+        assert_eq!(done.refused().len(), 0);
+        done.assert_quota_is_read(&Told {
+            limit: 12,
+            window: Duration::from_secs(2),
+            names_window,
+        });
+        done
     }
 }
 

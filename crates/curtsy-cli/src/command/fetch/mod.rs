@@ -277,26 +277,11 @@ fn entry(listed: Listed) -> NewEntry {
 
 /// The first Ctrl-C lets what is in flight finish; the second ends at once.
 async fn stop_on_signal(stopper: Stopper, screen: Screen) {
-    wait_for_signal().await;
+    session::told_to_stop().await;
     screen.say("stopping: requests in flight finish; Ctrl-C again ends at once");
     stopper.stop();
-    wait_for_signal().await;
+    session::told_to_stop().await;
     std::process::exit(130);
-}
-
-async fn wait_for_signal() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
 }
 
 fn store_name(fetch: &FetchSettings) -> String {

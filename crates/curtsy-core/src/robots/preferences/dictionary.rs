@@ -2,12 +2,11 @@
 
 use std::convert::Infallible;
 
-use sfv::visitor::{
-    DictionaryVisitor, EntryVisitor, Ignored, InnerListVisitor, ItemVisitor, ParameterVisitor,
-};
+use sfv::visitor::{DictionaryVisitor, EntryVisitor};
 use sfv::{BareItemFromInput, KeyRef, Parser};
 
 use super::wishes::{Vocabulary, Wishes};
+use crate::structured::BareEntry;
 
 /// The wishes of a value; `None` where it is no Dictionary.
 pub(super) fn read(vocabulary: Vocabulary, value: &[u8]) -> Option<Wishes> {
@@ -22,48 +21,20 @@ impl<'h> DictionaryVisitor<'h> for Wishes {
 
     fn entry(&mut self, key: &'h KeyRef) -> Result<impl EntryVisitor<'h>, Infallible> {
         let vocabulary = self.vocabulary();
-        Ok(vocabulary.place(key.as_str()).map(|place| Wish {
-            vocabulary,
-            permitted: &mut self.permitted[place],
+        let place = vocabulary.place(key.as_str());
+        Ok(place.map(|place| {
+            let permitted = &mut self.permitted[place];
+            BareEntry(move |item| {
+                *permitted = match item {
+                    Some(BareItemFromInput::Token(word)) => vocabulary.meaning(word.as_str()),
+                    _ => None,
+                }
+            })
         }))
     }
 
     fn finish(self) -> Result<Self, Infallible> {
         Ok(self)
-    }
-}
-
-struct Wish<'w> {
-    vocabulary: Vocabulary,
-    permitted: &'w mut Option<bool>,
-}
-
-impl<'h> EntryVisitor<'h> for Wish<'_> {
-    type Error = Infallible;
-
-    fn item(self) -> Result<impl ItemVisitor<'h>, Infallible> {
-        Ok(self)
-    }
-
-    fn inner_list(self) -> Result<impl InnerListVisitor<'h>, Infallible> {
-        *self.permitted = None;
-        Ok(Ignored)
-    }
-}
-
-impl<'h> ItemVisitor<'h> for Wish<'_> {
-    type Out = ();
-    type Error = Infallible;
-
-    fn bare_item(
-        self,
-        item: BareItemFromInput<'h>,
-    ) -> Result<impl ParameterVisitor<'h, Out = ()>, Infallible> {
-        *self.permitted = match item {
-            BareItemFromInput::Token(word) => self.vocabulary.meaning(word.as_str()),
-            _ => None,
-        };
-        Ok(Ignored)
     }
 }
 

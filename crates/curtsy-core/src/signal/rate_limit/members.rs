@@ -11,6 +11,7 @@ use sfv::{BareItemFromInput, KeyRef, Parser};
 
 use super::super::name::{Unit, fingerprint};
 use super::{Counters, MAX_MEMBERS, Member};
+use crate::structured::BareEntry;
 
 /// The members of a List of Strings or Integers; `None` where one is of another kind.
 pub(super) fn read_members(text: &str) -> Option<Vec<Member<'_>>> {
@@ -149,42 +150,18 @@ impl<'h> DictionaryVisitor<'h> for Counters {
             "reset" => Some(&mut self.reset),
             _ => None,
         };
-        Ok(place.map(CounterVisitor))
+        Ok(place.map(|counter| {
+            BareEntry(move |item| {
+                *counter = match item {
+                    Some(BareItemFromInput::Integer(number)) => Some(number.into()),
+                    _ => None,
+                }
+            })
+        }))
     }
 
     fn finish(self) -> Result<Self, Infallible> {
         Ok(self)
-    }
-}
-
-struct CounterVisitor<'m>(&'m mut Option<i64>);
-
-impl<'h> EntryVisitor<'h> for CounterVisitor<'_> {
-    type Error = Infallible;
-
-    fn item(self) -> Result<impl ItemVisitor<'h>, Infallible> {
-        Ok(self)
-    }
-
-    fn inner_list(self) -> Result<impl InnerListVisitor<'h>, Infallible> {
-        *self.0 = None;
-        Ok(Ignored)
-    }
-}
-
-impl<'h> ItemVisitor<'h> for CounterVisitor<'_> {
-    type Out = ();
-    type Error = Infallible;
-
-    fn bare_item(
-        self,
-        item: BareItemFromInput<'h>,
-    ) -> Result<impl ParameterVisitor<'h, Out = ()>, Infallible> {
-        *self.0 = match item {
-            BareItemFromInput::Integer(number) => Some(number.into()),
-            _ => None,
-        };
-        Ok(Ignored)
     }
 }
 
