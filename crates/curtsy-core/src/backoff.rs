@@ -1,8 +1,8 @@
-//! The dynamic delay (rules D1–D6): multiplied by an overload, taken down by health.
+//! The dynamic delay (rules D1–D6): multiplied by an overload, taken down or ended by health.
 
 use std::time::Duration;
 
-use crate::policy::{Policy, SLOW_MULTIPLIER};
+use crate::policy::{ADAPTIVE_JITTER, Policy, SLOW_MULTIPLIER};
 use crate::time::whole_micros;
 use crate::{Draw, Timestamp};
 
@@ -28,16 +28,18 @@ pub(crate) struct Step {
 
 impl Backoff {
     /// D1, D2: one overload, one multiplication. `None` where its request departed before the last (D5).
+    /// L2: `least` is how long the server has taken to recover.
     pub(crate) fn multiply(
         &mut self,
         policy: &Policy,
         departed: Timestamp,
+        least: Duration,
         now: Timestamp,
     ) -> Option<Step> {
         if departed <= self.multiplied_at {
             return None;
         }
-        let after = rung(policy, self.delay);
+        let after = rung(policy, self.delay).max(least.min(policy.backoff_max));
         self.multiplied_at = now;
         if let Some(breaker) = policy.breaker {
             self.over_trip = if after > breaker.trip_delay {
@@ -49,9 +51,15 @@ impl Backoff {
         Some(self.step_to(after))
     }
 
-    /// D1: holds the scope for the delay plus a jitter of up to the base, which is returned.
+    /// D1: holds the scope for the delay plus a jitter of up to the base, which is returned. Where the pace
+    /// is learned, probes find out how long the server takes to recover, so that a short delay gets a
+    /// jitter that is short beside it.
     pub(crate) fn hold(&mut self, policy: &Policy, now: Timestamp, draw: Draw) -> Duration {
-        let jitter = draw.between(Duration::ZERO, policy.backoff_base);
+        let mut most = policy.backoff_base;
+        if policy.learns() {
+            most = most.min(self.delay.mul_f64(ADAPTIVE_JITTER));
+        }
+        let jitter = draw.between(Duration::ZERO, most);
         self.until = self.until.max(now.after(self.delay.saturating_add(jitter)));
         jitter
     }
@@ -86,6 +94,15 @@ impl Backoff {
         Some(self.step_to(after))
     }
 
+    /// L4, `adaptive`: a healthy answer ends it.
+    pub(crate) fn end(&mut self, departed: Timestamp) -> Option<Step> {
+        if self.delay.is_zero() || departed <= self.multiplied_at {
+            return None;
+        }
+        self.over_trip = 0;
+        Some(self.step_to(Duration::ZERO))
+    }
+
     /// D6: a stored value is clamped when it is read.
     pub(crate) fn clamp(&mut self, policy: &Policy, now: Timestamp) {
         self.delay = self.delay.min(policy.backoff_max);
@@ -116,6 +133,7 @@ pub(crate) fn rung(policy: &Policy, delay: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::PolicyValues;
 
     fn secs(s: u64) -> Duration {
         Duration::from_secs(s)
@@ -131,7 +149,7 @@ mod tests {
         let steps: Vec<u64> = (0..11)
             .map(|k| {
                 backoff
-                    .multiply(&policy, at(100 * k + 50), at(100 * k + 51))
+                    .multiply(&policy, at(100 * k + 50), Duration::ZERO, at(100 * k + 51))
                     .unwrap()
                     .after
                     .as_secs()
@@ -142,7 +160,7 @@ mod tests {
 
     #[test]
     fn d1_the_hold_is_the_delay_and_a_jitter_of_up_to_the_base() {
-        let policy = Policy::default();
+        let policy = PolicyValues::http_client().build().unwrap();
         for (draw, until) in [(Draw::LEAST, at(1)), (Draw::GREATEST, at(2))] {
             let mut backoff = Backoff {
                 delay: secs(1),
@@ -150,6 +168,19 @@ mod tests {
             };
             backoff.hold(&policy, at(0), draw);
             assert_eq!(backoff.until, until);
+        }
+    }
+
+    #[test]
+    fn l4_where_the_pace_is_learned_a_short_hold_has_a_short_jitter() {
+        let policy = Policy::default();
+        for (delay, until) in [(1, 1_100), (8, 8_800), (64, 65_000)] {
+            let mut backoff = Backoff {
+                delay: secs(delay),
+                ..Backoff::default()
+            };
+            backoff.hold(&policy, at(0), Draw::GREATEST);
+            assert_eq!(backoff.until, at(0).after(Duration::from_millis(until)));
         }
     }
 
@@ -170,10 +201,21 @@ mod tests {
     #[test]
     fn d5_a_burst_in_flight_counts_once_and_does_not_heal_either() {
         let (policy, mut backoff) = (Policy::default(), Backoff::default());
-        assert!(backoff.multiply(&policy, at(9), at(10)).is_some());
-        assert_eq!(backoff.multiply(&policy, at(9), at(11)), None);
+        assert!(
+            backoff
+                .multiply(&policy, at(9), Duration::ZERO, at(10))
+                .is_some()
+        );
+        assert_eq!(
+            backoff.multiply(&policy, at(9), Duration::ZERO, at(11)),
+            None
+        );
         assert_eq!(backoff.recover(&policy, at(10)), None);
-        assert!(backoff.multiply(&policy, at(12), at(13)).is_some());
+        assert!(
+            backoff
+                .multiply(&policy, at(12), Duration::ZERO, at(13))
+                .is_some()
+        );
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::policy::PER_HOST_CEILING;
 
 /// When a departure is lost is known to the second, which keeps the stored state short.
 const PRECISION: Duration = Duration::from_secs(1);
+/// More than are ever in the air.
+const AMONG: u64 = 2 * PER_HOST_CEILING as u64;
 
 /// Departures without an answer yet, oldest first.
 ///
@@ -23,6 +25,8 @@ struct Flight {
     seq: u64,
     /// When it departed, rounded up, in units of [`PRECISION`].
     departed: u64,
+    /// How many were in the air then, itself included; zero where that is not known any more.
+    among: u8,
 }
 
 impl Flight {
@@ -47,6 +51,7 @@ impl Flights {
         self.0.push(Flight {
             seq,
             departed: rounded_up(at),
+            among: self.0.len() as u8 + 1,
         });
     }
 
@@ -61,8 +66,10 @@ impl Flights {
         true
     }
 
-    pub(crate) fn land(&mut self, seq: u64) {
-        self.0.retain(|flight| flight.seq != seq);
+    /// Ends one; among how many it departed, itself included.
+    pub(crate) fn land(&mut self, seq: u64) -> u32 {
+        let place = self.0.iter().position(|flight| flight.seq == seq);
+        place.map_or(0, |place| u32::from(self.0.remove(place).among))
     }
 
     /// When departure `seq` will have been answered or lost; `None` if it is not in the air at `now`.
@@ -89,6 +96,20 @@ impl Flights {
             .max()
     }
 
+    /// When fewer than `most` of those in the air at `now` will be left at the latest; `None`: now.
+    pub(crate) fn fewer_by(
+        &self,
+        most: usize,
+        timeout: Duration,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let flying = self.0.iter().map(|flight| flight.lost_at(timeout));
+        let mut ends: Vec<Timestamp> = flying.filter(|lost| *lost > now).collect();
+        let beyond = ends.len().checked_sub(most)?;
+        ends.sort_unstable();
+        ends.get(beyond).copied()
+    }
+
     /// D6: what a store says departed after `now` departed now.
     pub(crate) fn clamp(&mut self, now: Timestamp) {
         let now = rounded_up(now);
@@ -102,37 +123,46 @@ fn rounded_up(at: Timestamp) -> u64 {
     at.as_micros().div_ceil(PRECISION.as_micros() as u64)
 }
 
-// In a store each number and each time is written as its distance from the one before.
+// In a store a flight is one number: how far ahead of the one before it is, whether it departed in another
+// second, and among how many; where it did, how many seconds later follows.
 impl From<Flights> for Vec<u64> {
     fn from(flights: Flights) -> Self {
-        let (mut seq, mut at) = (0, 0);
-        let step = |flight: Flight| {
-            let pair = [
+        let (mut seq, mut at, mut steps) = (0, 0, Self::new());
+        for flight in flights.0 {
+            let (ahead, later) = (
                 flight.seq.wrapping_sub(seq),
                 flight.departed.wrapping_sub(at),
-            ];
+            );
+            let is_later = u64::from(later != 0);
+            steps.push(
+                (ahead.wrapping_mul(2) | is_later).wrapping_mul(AMONG) | u64::from(flight.among),
+            );
+            steps.extend((later != 0).then_some(later));
             (seq, at) = (flight.seq, flight.departed);
-            pair
-        };
-        flights.0.into_iter().flat_map(step).collect()
+        }
+        steps
     }
 }
 
 impl From<Vec<u64>> for Flights {
     fn from(steps: Vec<u64>) -> Self {
-        let (mut seq, mut at) = (0_u64, 0_u64);
-        let step = |pair: &[u64; 2]| {
-            (seq, at) = (seq.wrapping_add(pair[0]), at.wrapping_add(pair[1]));
-            Flight { seq, departed: at }
-        };
-        let (pairs, _) = steps.as_chunks::<2>();
-        Self(
-            pairs
-                .iter()
-                .take(PER_HOST_CEILING as usize)
-                .map(step)
-                .collect(),
-        )
+        let (mut seq, mut at, mut steps) = (0_u64, 0_u64, steps.into_iter());
+        let mut flights = Vec::new();
+        while let Some(step) = steps.next()
+            && flights.len() < PER_HOST_CEILING as usize
+        {
+            let ahead = step / AMONG;
+            seq = seq.wrapping_add(ahead / 2);
+            if ahead % 2 == 1 {
+                at = at.wrapping_add(steps.next().unwrap_or(0));
+            }
+            flights.push(Flight {
+                seq,
+                departed: at,
+                among: (step % AMONG) as u8,
+            });
+        }
+        Self(flights)
     }
 }
 

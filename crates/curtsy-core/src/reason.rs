@@ -33,6 +33,10 @@ pub enum Reason {
     UnstatedPace,
     /// P3: the token bucket at curtsy's own rate.
     Rate,
+    /// L1: the token bucket at the rate that the server was found to bear.
+    LearnedRate,
+    /// L5: as many requests are under way as it bears at once.
+    Concurrency,
     /// D1: the ladder of one URL's own retries.
     RetryBackoff,
     /// D1–D4: the dynamic delay, as a hold or as an interval.
@@ -62,6 +66,8 @@ impl Reason {
             Self::ConfiguredDelay => "configured_delay",
             Self::UnstatedPace => "unstated_pace",
             Self::Rate => "rate",
+            Self::LearnedRate => "learned_rate",
+            Self::Concurrency => "concurrency",
             Self::RetryBackoff => "retry_backoff",
             Self::DynamicDelay => "dynamic_delay",
             Self::Probe => "probe",
@@ -83,6 +89,8 @@ impl Reason {
             Self::ConfiguredDelay => "the configured delay",
             Self::UnstatedPace => "it says nothing about pace, so 1–3 s",
             Self::Rate => "the configured rate",
+            Self::Concurrency => "it bears no more requests at once",
+            Self::LearnedRate => "it bears no more, as its refusals have shown",
             Self::RetryBackoff => "this URL failed and is tried again later",
             Self::DynamicDelay => "it was overloaded: backing off",
             Self::Probe => "one probe is under way",
@@ -104,6 +112,8 @@ impl Reason {
                 Time::Configured
             }
             Self::RetryBackoff
+            | Self::LearnedRate
+            | Self::Concurrency
             | Self::DynamicDelay
             | Self::Probe
             | Self::BreakerOpen

@@ -1,7 +1,5 @@
 //! Whole jobs in virtual time against servers whose limits are known exactly: that a published quota is
 //! used up and never overrun, and that nothing arrives in a hold.
-//!
-//! `Client::traced` prints every event of a run, for who looks into one that failed.
 
 #![allow(clippy::unwrap_used)]
 

@@ -52,7 +52,9 @@ mod error;
 mod judge;
 mod log;
 mod meter;
+mod modelled;
 mod referee;
+mod reply;
 mod script;
 mod server;
 mod service;
@@ -67,6 +69,7 @@ pub use judge::{
 };
 pub use log::{LogFormat, LogWriter, read_log};
 pub use meter::{Admission, Meter, Reading};
+pub use modelled::{Modelled, Told};
 pub use referee::{Referee, Ruling};
 pub use script::{
     Anchor, Coding, EmptySeries, Fault, Outage, Page, Pages, Policy, Refusal, RetryAfter, Robots,

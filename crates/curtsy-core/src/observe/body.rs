@@ -55,6 +55,7 @@ pub fn observe_body(
         },
         class: class.unwrap_or(Class::Healthy),
         uncounted: uncounted(state, attempt),
+        among: 0,
         now,
         draw,
         changes: Vec::new(),

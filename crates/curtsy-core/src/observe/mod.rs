@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use crate::backoff::Step;
 use crate::breaker::Breaker;
+use crate::learned::Sign;
 use crate::outcome::{Answer, Class, Failure, Kind, classify};
+use crate::pace::pace;
 use crate::policy::Policy;
 use crate::state::HostState;
 use crate::suppression::Suppression;
@@ -106,7 +108,7 @@ pub fn observe(
 ) -> Observed {
     let mut next = state.clone();
     let uncounted = uncounted(state, attempt);
-    next.flights.land(attempt.seq);
+    let among = next.flights.land(attempt.seq);
     next.flights.forget_lost(policy.timeout, now);
     let (Some(mut class), true) = (classify(answer), policy.polite) else {
         return Observed {
@@ -118,7 +120,10 @@ pub fn observe(
 
     if let Answer::Head { latency, .. } = *answer {
         next.answered |= attempt.kind != Kind::Robots;
-        if policy.watch_latency && class == Class::Healthy && next.latencies.note(latency) {
+        if policy.watch_latency
+            && class == Class::Healthy
+            && is_slow(policy, &mut next, attempt.seq, among, latency)
+        {
             class = Class::Slow;
         }
     }
@@ -129,6 +134,7 @@ pub fn observe(
         answer,
         class,
         uncounted,
+        among,
         now,
         draw,
         changes: Vec::new(),
@@ -137,6 +143,7 @@ pub fn observe(
     observation.read_quotas();
     let is_directed = observation.hold_as_told();
     observation.adjust_delay(is_directed);
+    observation.note_round_trip();
     observation.note_forbidden();
     observation.turn_breaker();
     Observed {
@@ -144,6 +151,27 @@ pub fn observe(
         class: Some(class),
         changes: observation.changes,
     }
+}
+
+/// D3: notes how long the answer to departure `seq`, one of `among`, took, and whether that is slow.
+fn is_slow(
+    policy: &Policy,
+    state: &mut HostState,
+    seq: u64,
+    among: u32,
+    latency: Duration,
+) -> bool {
+    let is_above = state.latencies.note(latency);
+    if !policy.learns() {
+        return is_above;
+    }
+    let was_alone = among == 1 && state.departures == seq;
+    let under_way = match was_alone {
+        true => 1,
+        false => among.max(state.flights.count() as u32 + 1).max(2),
+    };
+    let concurrency = &mut state.concurrency;
+    concurrency.feel(latency, under_way, state.departures)
 }
 
 /// Departures that the server had not counted when it answered, for all that is known.
@@ -160,6 +188,8 @@ struct Observation<'a> {
     class: Class,
     /// Departures that the server had not counted when it answered, for all that is known.
     uncounted: u64,
+    /// L5: how many were in the air when it departed, itself included.
+    among: u32,
     now: Timestamp,
     draw: Draw,
     changes: Vec<Change>,
@@ -169,11 +199,18 @@ impl Observation<'_> {
     /// D1–D5, H9: the dynamic delay after this outcome. `is_directed`: the answer told how long to wait.
     fn adjust_delay(&mut self, is_directed: bool) {
         let Self { policy, now, .. } = *self;
-        let (backoff, departed) = (&mut self.state.backoff, self.attempt.departed);
+        let departed = self.attempt.departed;
         let is_overload = self.class == Class::Throttled || is_of_the_host(self.answer);
+        let least = if policy.learns() && !is_directed {
+            self.state.learned.wait(departed)
+        } else {
+            Duration::ZERO
+        };
+        let backoff = &mut self.state.backoff;
         let step = match self.class {
             _ if is_overload && is_directed && !policy.multiply_on_directive => None,
-            _ if is_overload => backoff.multiply(policy, departed, now),
+            _ if is_overload => backoff.multiply(policy, departed, least, now),
+            Class::Healthy | Class::Slow if policy.learns() => backoff.end(departed),
             Class::Slow => backoff.stretch(policy, departed, now),
             Class::Healthy => backoff.recover(policy, departed),
             _ => None,
@@ -181,6 +218,10 @@ impl Observation<'_> {
         let Some(Step { before, after }) = step else {
             return;
         };
+        if policy.learns() {
+            self.learn(is_overload, is_directed);
+        }
+        let backoff = &mut self.state.backoff;
         let (mut jitter, mut until) = (Duration::ZERO, None);
         if is_overload && !is_directed {
             jitter = backoff.hold(policy, now, self.draw);
@@ -199,6 +240,49 @@ impl Observation<'_> {
             until,
             trigger: self.trigger(),
         });
+    }
+
+    /// L4: after an outage load returns with each clean round trip.
+    fn note_round_trip(&mut self) {
+        if matches!(self.class, Class::Healthy | Class::Slow) {
+            let (departures, per_host) = (self.state.departures, self.policy.per_host);
+            self.state.learned.clean(self.attempt.seq);
+            self.state
+                .concurrency
+                .bear(self.among, departures, per_host);
+        }
+    }
+
+    /// L2, L4: what an overload, or its end, tells of the server's limit.
+    fn learn(&mut self, is_overload: bool, is_directed: bool) {
+        let Attempt { seq, departed, .. } = *self.attempt;
+        if is_overload {
+            let departures = self.state.departures;
+            // Of several that left together any may arrive last.
+            let among = self.state.flights.count() as u32 + 1;
+            let sign = match self.answer {
+                Answer::Failed(_) => Sign::Broken,
+                _ if self.state.concurrency.refuse(among, departures) => Sign::Crowded,
+                Answer::Head {
+                    status: 503 | 504, ..
+                } => Sign::Unavailable,
+                _ => Sign::Limit,
+            };
+            let rate = pace(self.policy, &self.state).map(|(rate, _)| rate);
+            let told = self.state.hold.as_ref().map(|hold| hold.told);
+            let told = told.filter(|_| is_directed);
+            let learned = &mut self.state.learned;
+            learned.overload(sign, told, seq, departed, rate);
+        } else if self.state.rate.is_some() && self.policy.steer {
+            // L1: the server says itself how fast it may be asked.
+            self.state.learned.forgive(seq, departed);
+        } else if let Some((before, after)) = self.state.learned.recover(seq, departed, self.now) {
+            self.changes.push(Change::RateAdjusted {
+                before: Some(before),
+                after,
+                trigger: "overload".to_owned(),
+            });
+        }
     }
 
     /// R4: 403s in a row suppress; a success between starts over. Never for a robots.txt or an exempt host.

@@ -147,18 +147,28 @@ pub fn bounds(policy: &Policy, state: &HostState, ask: &Ask, now: Timestamp) -> 
 /// no reason to go above `max_rate` (H8), were it zero.
 #[must_use]
 pub fn pace(policy: &Policy, state: &HostState) -> Option<(f64, Reason)> {
-    if !policy.bucket {
-        return policy.tos_cap.map(|cap| (cap, Reason::Rate));
-    }
-    if let Some(rate) = state.rate.filter(|_| policy.steer) {
+    if let Some(rate) = state.rate.filter(|_| policy.bucket && policy.steer) {
         return Some((policy.clamp_rate(rate), Reason::Quota));
     }
-    let rate = match policy.rate {
-        None if policy.delay.is_some() => return policy.tos_cap.map(|cap| (cap, Reason::Rate)),
-        None if crawl_delay(policy, state).is_some() => policy.clamp_rate(f64::INFINITY),
-        _ => policy.silent_rate(),
-    };
-    Some((rate, Reason::Rate))
+    let own = own_rate(policy, state);
+    if !policy.learns() {
+        return own.map(|rate| (rate, Reason::Rate));
+    }
+    let most = own.unwrap_or(f64::INFINITY);
+    match state.learned.rate(state.departures, most) {
+        Some(learned) => Some((learned.max(policy.min_rate.min(most)), Reason::LearnedRate)),
+        None => own.map(|rate| (rate, Reason::Rate)),
+    }
+}
+
+/// P3: the bucket's rate where nothing is known of the server's.
+fn own_rate(policy: &Policy, state: &HostState) -> Option<f64> {
+    match policy.rate {
+        _ if !policy.bucket => policy.tos_cap,
+        None if policy.delay.is_some() => policy.tos_cap,
+        None if crawl_delay(policy, state).is_some() => Some(policy.clamp_rate(f64::INFINITY)),
+        _ => Some(policy.silent_rate()),
+    }
 }
 
 /// P5: the Crawl-delay, where robots.txt is respected.
@@ -202,7 +212,8 @@ fn add_intervals(bounds: &mut Bounds, policy: &Policy, state: &HostState, last: 
             reason,
         });
     }
-    let backed_off = if state.backoff.delay.is_zero() {
+    // P7: where the pace is learned the delay is only a hold.
+    let backed_off = if state.backoff.delay.is_zero() || policy.learns() {
         chosen
     } else {
         sample(raise(stated, state.backoff.delay))
@@ -239,6 +250,25 @@ fn add_solo(bounds: &mut Bounds, policy: &Policy, state: &HostState, now: Timest
         bounds.add(Bound {
             not_before: until,
             reason: Reason::BreakerOpen,
+        });
+    }
+    if policy.learns()
+        && let Some(most) = state.concurrency.most()
+        && let Some(not_before) = state.flights.fewer_by(most as usize, policy.timeout, now)
+    {
+        bounds.add(Bound {
+            not_before,
+            reason: Reason::Concurrency,
+        });
+    }
+    // L4: one probe at a time until one is answered well.
+    if policy.learns()
+        && !state.backoff.delay.is_zero()
+        && let Some(not_before) = state.flights.all_down_by(policy.timeout, now)
+    {
+        bounds.add(Bound {
+            not_before,
+            reason: Reason::Probe,
         });
     }
     for probe in [breaker_probe(state), suppression_probe(state)]
@@ -306,6 +336,8 @@ fn depart(
     next.interval_draw = draw.shortened();
     next.flights.forget_lost(policy.timeout, now);
     next.flights.depart(seq, now);
+    let rate = pace(policy, state).map_or(f64::INFINITY, |(rate, _)| rate);
+    next.learned.depart(seq, state.last_departure, rate, now);
     let in_flight = next.flights.count() as u64 - 1;
     next.quotas
         .iter_mut()

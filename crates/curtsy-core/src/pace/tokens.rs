@@ -75,9 +75,11 @@ pub(super) fn price(
     })
 }
 
-/// P3: the most tokens that there can be. A window that rolls gives back one by one, so that no burst fits in.
+/// P3: the most tokens that there can be. A window that rolls gives back one by one, so that no burst fits
+/// in; neither does one into a limit that was found by its refusals (L2).
 pub(crate) fn capacity(policy: &Policy, state: &HostState) -> f64 {
-    if state.quotas.iter().any(|quota| quota.rolling) {
+    let is_found = policy.learns() && state.rate.is_none() && state.learned.bracket.is_some();
+    if is_found || state.quotas.iter().any(|quota| quota.rolling) {
         1.0
     } else {
         f64::from(policy.burst)

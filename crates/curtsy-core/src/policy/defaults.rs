@@ -31,6 +31,8 @@ pub const DEFAULT_BACKOFF_MAX: Duration = Duration::from_secs(300);
 pub const DEFAULT_BACKOFF_DECAY: Duration = Duration::from_secs(1);
 /// D3: by how much a slow outcome multiplies the delay.
 pub const SLOW_MULTIPLIER: f64 = 1.25;
+/// D1, `adaptive`: the longest jitter of a backoff as a share of the delay; the base stays its ceiling.
+pub const ADAPTIVE_JITTER: f64 = 0.1;
 /// P6: the interval where nothing is known about a server's pace.
 pub const DEFAULT_RATE_LIMIT: Interval =
     Interval::between(Duration::from_secs(1), Duration::from_secs(3));

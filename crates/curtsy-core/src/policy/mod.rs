@@ -14,7 +14,7 @@ use std::ops::Deref;
 use serde::Serialize;
 
 pub use defaults::*;
-pub use values::{BreakerPolicy, OverCap, PolicyValues, Preset};
+pub use values::{BreakerPolicy, OverCap, PolicyValues, Preset, Recovery};
 
 /// A checked policy. Its values are read through [`Deref`]; nothing can change them any more.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,6 +35,11 @@ impl Policy {
             .max_rate
             .unwrap_or_else(|| self.rate.unwrap_or(DEFAULT_RATE).max(DEFAULT_MAX_RATE));
         self.capped(published.max(self.min_rate).min(max))
+    }
+
+    /// Whether the pace is learned (L1).
+    pub(crate) fn learns(&self) -> bool {
+        self.recovery == Recovery::Adaptive
     }
 
     /// R4: whether a 403 of this host belongs to whom it redirects to.

@@ -39,6 +39,16 @@ pub enum OverCap {
     Clamp,
 }
 
+/// D4, L: how a scope recovers from an overload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recovery {
+    /// The backoff is a hold that the first healthy answer ends; then the learned pace rules (L1–L5).
+    Adaptive,
+    /// The backoff is an interval too, from which each healthy answer takes `backoff_decay`.
+    Linear,
+}
+
 /// A named set of values to start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -104,7 +114,9 @@ pub struct PolicyValues {
     /// D1: the ceiling of the delay.
     #[serde(rename = "backoff_max_s", with = "seconds")]
     pub backoff_max: Duration,
-    /// D4: what a healthy outcome takes off the delay.
+    /// D4, L: how a scope recovers from an overload.
+    pub recovery: Recovery,
+    /// D4: what a healthy outcome takes off the delay, where recovery is linear.
     #[serde(rename = "backoff_decay_s", with = "seconds")]
     pub backoff_decay: Duration,
     /// D2: a throttle that carries a directive multiplies the delay too.
@@ -168,6 +180,7 @@ impl PolicyValues {
             backoff_base: DEFAULT_BACKOFF_BASE,
             backoff_multiplier: DEFAULT_BACKOFF_MULTIPLIER,
             backoff_max: DEFAULT_BACKOFF_MAX,
+            recovery: Recovery::Adaptive,
             backoff_decay: DEFAULT_BACKOFF_DECAY,
             multiply_on_directive: true,
             watch_latency: true,
@@ -198,6 +211,7 @@ impl PolicyValues {
             retry_after_over_cap: OverCap::Clamp,
             // The seed waits exactly as told.
             retry_after_buffer: (0.0, 0.0),
+            recovery: Recovery::Linear,
             multiply_on_directive: false,
             watch_latency: false,
             retried_statuses: HTTP_CLIENT_RETRIED_STATUSES.to_vec(),

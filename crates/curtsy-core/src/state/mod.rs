@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::backoff::Backoff;
 use crate::breaker::{Breaker, Outcomes};
 use crate::bucket::Bucket;
+use crate::concurrency::Concurrency;
 use crate::flights::Flights;
 use crate::latency::Latencies;
+use crate::learned::Learned;
 use crate::policy::{LONGEST_DURATION, Policy};
 use crate::quota::Quota;
 use crate::signal::LONGEST_WAIT;
@@ -30,7 +32,7 @@ const MAX_CRAWL_DELAYS: usize = 3;
 const MAX_NAME: usize = 24;
 
 /// The state of one scope. It changes only by [`decide`](crate::decide), [`observe`](crate::observe)
-/// and the few methods here; under 1 KiB when written as JSON.
+/// and the few methods here; under 1.25 KiB when written as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "stored::Stored", into = "stored::Stored")]
 pub struct HostState {
@@ -49,6 +51,8 @@ pub struct HostState {
     pub(crate) quotas: Vec<Quota>,
     pub(crate) hold: Option<Hold>,
     pub(crate) backoff: Backoff,
+    pub(crate) learned: Learned,
+    pub(crate) concurrency: Concurrency,
     pub(crate) breaker: Breaker,
     pub(crate) outcomes: Outcomes,
     pub(crate) suppression: Suppression,
@@ -91,6 +95,8 @@ impl Default for HostState {
             quotas: Vec::new(),
             hold: None,
             backoff: Backoff::default(),
+            learned: Learned::default(),
+            concurrency: Concurrency::default(),
             breaker: Breaker::default(),
             outcomes: Outcomes::default(),
             suppression: Suppression::default(),
@@ -115,6 +121,8 @@ impl HostState {
         self.last_departure = self.last_departure.map(|at| at.min(now));
         self.flights.clamp(now);
         self.backoff.clamp(policy, now);
+        self.learned.clamp(now);
+        self.concurrency.clamp(self.departures);
         self.breaker = self.breaker.clamp(policy.breaker, now);
         self.suppression = self.suppression.clamp(policy, now);
         self.rate = self
@@ -239,6 +247,18 @@ impl HostState {
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         self.rate
+    }
+
+    /// L1: the rate that the server was found to bear, departures/s.
+    #[must_use]
+    pub fn learned_rate(&self) -> Option<f64> {
+        self.learned.rate(self.departures, f64::INFINITY)
+    }
+
+    /// L5: how many requests at once it was found to bear; `None` where only the policy limits them.
+    #[must_use]
+    pub fn learned_concurrency(&self) -> Option<u32> {
+        self.concurrency.most()
     }
 
     /// The quotas that the server publishes.

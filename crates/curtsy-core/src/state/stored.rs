@@ -1,4 +1,4 @@
-//! How a state is written, so that it stays under 1 KiB: short names, what says nothing left out, and
+//! How a state is written, so that it stays under 1.25 KiB: short names, what says nothing left out, and
 //! times as microseconds from the last departure.
 
 use std::time::Duration;
@@ -9,8 +9,10 @@ use super::{CrawlDelay, Hold, HostState};
 use crate::backoff::Backoff;
 use crate::breaker::{Breaker, Outcomes};
 use crate::bucket::Bucket;
+use crate::concurrency::Concurrency;
 use crate::flights::Flights;
 use crate::latency::Latencies;
+use crate::learned::{Learned, StoredLearned};
 use crate::quota::StoredQuota;
 use crate::suppression::Suppression;
 use crate::time::Offset;
@@ -43,6 +45,10 @@ pub(super) struct Stored {
     /// Delay; multiplied at; until, from there; over the trip delay so often.
     #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
     backoff: Option<(u64, Offset, Option<Offset>, u32)>,
+    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    learned: Option<StoredLearned>,
+    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
+    concurrency: Concurrency,
     #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
     breaker: Option<StoredBreaker>,
     #[serde(rename = "c", default, skip_serializing_if = "is_default")]
@@ -111,6 +117,8 @@ impl From<HostState> for Stored {
                     backoff.over_trip,
                 )
             }),
+            concurrency: state.concurrency,
+            learned: StoredLearned::of(&state.learned, base, state.departures),
             breaker: match state.breaker {
                 Breaker::Closed => None,
                 Breaker::Open { until, cool_down } => {
@@ -182,6 +190,10 @@ impl From<Stored> for HostState {
                     }
                 },
             ),
+            concurrency: stored.concurrency,
+            learned: stored.learned.map_or_else(Learned::default, |learned| {
+                learned.restore(base, stored.departures)
+            }),
             breaker: match stored.breaker {
                 None => Breaker::Closed,
                 Some(StoredBreaker::Open(until, cool_down)) => Breaker::Open {

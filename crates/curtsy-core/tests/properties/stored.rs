@@ -177,7 +177,7 @@ fn land(
 }
 
 #[test]
-fn a_state_stays_under_a_kilobyte_at_its_largest() {
+fn a_state_stays_under_a_kilobyte_and_a_quarter_at_its_largest() {
     let state = largest();
     let text = serde_json::to_string(&state).unwrap();
     for (what, has) in [
@@ -192,6 +192,6 @@ fn a_state_stays_under_a_kilobyte_at_its_largest() {
     ] {
         assert!(has, "{what} is missing in {text}");
     }
-    assert!(text.len() < 1_024, "{} bytes: {text}", text.len());
+    assert!(text.len() < 1_280, "{} bytes: {text}", text.len());
     assert_eq!(serde_json::from_str::<HostState>(&text).unwrap(), state);
 }

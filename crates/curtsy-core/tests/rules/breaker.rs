@@ -137,7 +137,7 @@ fn k3_one_probe_departs_after_a_minute_and_all_else_waits_for_its_answer() {
 
 #[test]
 fn k3_a_healthy_probe_closes_it_and_keeps_the_delay() {
-    let mut scene = Scene::compliant();
+    let mut scene = Scene::linear();
     (0..9).for_each(|_| drop(scene.fetch(503, &[])));
     assert!(matches!(scene.state.breaker(), Breaker::Open { .. }));
     let observed = scene.fetch(200, &[]);
@@ -145,6 +145,17 @@ fn k3_a_healthy_probe_closes_it_and_keeps_the_delay() {
     assert_eq!(scene.state.breaker(), Breaker::Closed);
     assert_eq!(scene.state.dynamic_delay(), secs(255));
     assert_eq!(scene.bound().reason, Reason::DynamicDelay);
+}
+
+#[test]
+fn k3_where_the_pace_is_learned_load_returns_by_it() {
+    let mut scene = Scene::compliant();
+    (0..9).for_each(|_| drop(scene.fetch(503, &[])));
+    assert!(matches!(scene.state.breaker(), Breaker::Open { .. }));
+    scene.fetch(200, &[]);
+    assert_eq!(scene.state.breaker(), Breaker::Closed);
+    assert!(scene.state.dynamic_delay().is_zero());
+    assert_eq!(scene.bound().reason, Reason::LearnedRate);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use curtsy_core::policy::Recovery;
 use curtsy_core::{Change, Class, Draw, Failure, HostState, Observed, Reason};
 
 use crate::scene::{LATENCY, Scene, ms, secs};
@@ -131,7 +132,7 @@ fn answer_after(scene: &mut Scene, latency: Duration) -> Observed {
 
 #[test]
 fn d3_an_answer_slower_than_the_95th_percentile_stretches_the_delay_by_a_quarter() {
-    let mut scene = acquainted(Scene::compliant());
+    let mut scene = acquainted(Scene::linear());
     let observed = answer_after(&mut scene, ms(200));
     assert_eq!(observed.class, Some(Class::Slow));
     assert_eq!(step(&observed), Some((secs(4), secs(5))));
@@ -139,13 +140,13 @@ fn d3_an_answer_slower_than_the_95th_percentile_stretches_the_delay_by_a_quarter
 
 #[test]
 fn d3_never_from_zero_nor_before_twenty_samples_nor_in_http_client() {
-    let mut scene = acquainted(Scene::compliant()).but(|p| p.backoff_decay = secs(300));
+    let mut scene = acquainted(Scene::linear()).but(|p| p.backoff_decay = secs(300));
     scene.fetch(200, &[]);
     let observed = answer_after(&mut scene, ms(200));
     assert_eq!(observed.class, Some(Class::Slow));
     assert_eq!(step(&observed), None);
 
-    let mut scene = delayed(4);
+    let mut scene = delayed(4).but(|p| p.recovery = Recovery::Linear);
     let observed = answer_after(&mut scene, secs(9));
     assert_eq!(observed.class, Some(Class::Healthy));
 
@@ -157,7 +158,7 @@ fn d3_never_from_zero_nor_before_twenty_samples_nor_in_http_client() {
 #[test]
 fn d4_a_healthy_answer_takes_a_second_off_until_nothing_is_left() {
     for status in [200, 204, 301, 304, 404, 410] {
-        let mut scene = delayed(3);
+        let mut scene = delayed(3).but(|p| p.recovery = Recovery::Linear);
         let steps: Vec<_> = (0..4).map(|_| step(&scene.fetch(status, &[]))).collect();
         assert_eq!(
             steps,
@@ -214,7 +215,7 @@ fn d5_what_departed_before_the_overload_heals_nothing() {
 
 #[test]
 fn d5_of_a_burst_of_slow_answers_one_stretches() {
-    let mut scene = acquainted(Scene::compliant()).but(|p| p.backoff_max = secs(4_000));
+    let mut scene = acquainted(Scene::linear()).but(|p| p.backoff_max = secs(4_000));
     let (first, second) = (scene.depart(), scene.depart());
     let departed = scene.now;
     scene.pass(secs(1));

@@ -8,6 +8,7 @@
 //! | H1–H3, H9–H11: waits that a server asks for | `holds.rs` |
 //! | H4–H8: quotas that it publishes | `quotas.rs` |
 //! | D1–D7: the dynamic delay | `delay.rs` |
+//! | L1–L5: the learned pace | `learned.rs` |
 //! | R1–R6: retries, redirects, refusals | `retries.rs` |
 //! | K1–K3: the circuit breaker | `breaker.rs` |
 //!
@@ -19,6 +20,7 @@
 mod breaker;
 mod delay;
 mod holds;
+mod learned;
 mod pacing;
 mod quotas;
 mod retries;

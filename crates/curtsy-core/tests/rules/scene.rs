@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use curtsy_core::policy::Recovery;
 use curtsy_core::{
     Answer, Ask, Attempt, Bound, Bounds, Change, Decision, Draw, Failure, HostState, Kind, Next,
     Observed, Permit, Policy, PolicyValues, Timestamp, bounds, decide, observe, retry, signal,
@@ -47,6 +48,11 @@ impl Scene {
         let mut values = PolicyValues::compliant();
         values.respect_robots = false;
         Self::with(values)
+    }
+
+    /// The same with the linear recovery of D4.
+    pub(crate) fn linear() -> Self {
+        Self::compliant().but(|p| p.recovery = Recovery::Linear)
     }
 
     pub(crate) fn http_client() -> Self {

@@ -20,7 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use super::body::AnswerBody;
 use super::content::Source;
 use super::ledger::{Ledger, Underway};
-use super::reply::{Hold, Reply, word};
+use crate::reply::{Hold, Reply, word};
 use super::stopping::Stopping;
 use super::wire::{Stream, Switch, Wire};
 use crate::script::Fault;

@@ -11,7 +11,7 @@ use async_compression::tokio::bufread::{
 use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncReadExt, ReadBuf};
 
-use super::reply::Content;
+use crate::reply::Content;
 use crate::script::Coding;
 
 /// Bodies up to this size are encoded whole, so that their length is told; longer ones while they are

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, Request, Version};
 
-use super::reply::Chosen;
+use crate::reply::Chosen;
 use crate::arrival::{Arrival, Protocol, Verdict, as_micros};
 use crate::clock::Clock;
 use crate::log::LogWriter;

@@ -4,7 +4,6 @@ mod body;
 mod connection;
 mod content;
 mod ledger;
-mod reply;
 mod stopping;
 mod tls;
 mod wire;

@@ -14,18 +14,18 @@ use crate::script::{Coding, Fault, Page, RetryAfter, Script};
 
 /// What is to be sent.
 #[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) content: Content,
-    pub(super) coding: Option<Coding>,
-    pub(super) fault: Option<Fault>,
-    pub(super) hold: Hold,
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) content: Content,
+    pub(crate) coding: Option<Coding>,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) hold: Hold,
 }
 
 /// The body before coding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(crate) enum Content {
     Text(Bytes),
     /// So many bytes of the pattern.
     Sized(u64),
@@ -33,7 +33,7 @@ pub(super) enum Content {
 
 /// How long the client was told to stay away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(crate) enum Hold {
     None,
     /// From the moment the answer leaves.
     For(Duration),
@@ -43,13 +43,13 @@ pub(super) enum Hold {
 
 /// The page that answers, and what a `*` in its path stood for.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
-    pub(super) page: Page,
-    pub(super) rest: String,
+pub(crate) struct Chosen {
+    pub(crate) page: Page,
+    pub(crate) rest: String,
 }
 
 /// Words the answer at the instant `now`, of which `epoch` is the true Unix time.
-pub(super) fn word(
+pub(crate) fn word(
     script: &Script,
     ruling: Option<&Ruling>,
     chosen: Chosen,
