@@ -5,22 +5,25 @@ use std::sync::Arc;
 use curtsy_core::{Answer, Attempt, Kind, observe};
 
 use crate::gate::Gate;
-use crate::hosts::Host;
+use crate::hosts::{Batch, Host};
 
 /// A departure that stands in its scope's state. Dropped before it has landed, since the caller went
 /// away, it is taken out of there.
 pub(crate) struct Flight {
     gate: Arc<Gate>,
     host: Arc<Host>,
+    /// The change of the state that it is part of.
+    batch: Batch,
     seq: u64,
     landed: bool,
 }
 
 impl Flight {
-    pub(crate) fn new(gate: Arc<Gate>, host: Arc<Host>, seq: u64) -> Self {
+    pub(crate) fn new(gate: Arc<Gate>, host: Arc<Host>, batch: Batch, seq: u64) -> Self {
         Self {
             gate,
             host,
+            batch,
             seq,
             landed: false,
         }
@@ -41,7 +44,12 @@ impl Drop for Flight {
             return;
         };
         let (gate, host, seq) = (Arc::clone(&self.gate), Arc::clone(&self.host), self.seq);
+        let batch = Arc::clone(&self.batch);
         runtime.spawn(async move {
+            // Where that does not stand, its number is another's.
+            if !matches!(gate.hosts.stands(&host, batch).await, Ok(true)) {
+                return;
+            }
             let now = gate.clock.now();
             let attempt = Attempt {
                 seq,

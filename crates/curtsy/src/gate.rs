@@ -3,7 +3,8 @@
 //! One waiter a scope, first come first served. Waiting is until a time, then asking again; a change of
 //! the scope's state wakes the waiter at once, so that a hold that arrives meanwhile applies to it. The
 //! connection is checked out before the permit is taken, so that a dial cannot make the next request
-//! early, and never during a hold.
+//! early, and never during a hold. Several that may depart at the same instant are stored together; all
+//! others wait until those have left, since they are measured from then.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::flight::Flight;
-use crate::hosts::{Host, Hosts};
+use crate::hosts::{Ahead, Batch, Host, Hosts, Leaving};
 use crate::notice::{Notice, Notices};
 use crate::transport::{
     Checkout, Guard, Limits, Target, Transport, TransportError, TransportErrorKind,
@@ -70,7 +71,7 @@ pub(crate) enum Passage {
         permit: Box<Permit>,
         /// Given up only when it is noted when the bytes really left: whoever comes next must not be
         /// measured from a permit that was used late.
-        turn: OwnedSemaphorePermit,
+        leaving: Leaving,
         flight: Flight,
         connection: Result<Checkout, TransportError>,
         places: Places,
@@ -177,7 +178,7 @@ impl Gate {
         self: &Arc<Self>,
         caller: &Caller<'_>,
         ask: &Ask,
-        (place, turn): (OwnedSemaphorePermit, OwnedSemaphorePermit),
+        (place, mut turn): (OwnedSemaphorePermit, OwnedSemaphorePermit),
         record: impl Fn(&Permit) -> Result<(), Error>,
     ) -> Result<Passage, Error> {
         let host = caller.host;
@@ -197,16 +198,15 @@ impl Gate {
             } else {
                 self.patiently(|| self.hosts.state(host)).await?
             };
-            let now = self.clock.now();
-            let bound = match decide(&host.policy, &known.state, ask, now, self.draw()) {
-                // Another process may have lifted what this one remembers.
-                Decision::Decline(_) | Decision::Defer(_) if !looked => {
-                    look_again = true;
+            let now = match known.ahead {
+                Ahead::Nobody => self.clock.now(),
+                Ahead::Joinable(at) => at,
+                Ahead::OnTheirWay => {
+                    self.unless_closed(changed).await?;
                     continue;
                 }
-                Decision::Decline(decline) => return Ok(Passage::Declined(decline)),
-                Decision::Defer(bound) => return Ok(Passage::Deferred(bound)),
-                Decision::Wait(bound) => bound,
+            };
+            let bound = match decide(&host.policy, &known.state, ask, now, self.draw()) {
                 Decision::Depart(permit) => {
                     let Some(made) = ready.take_if(|ready| ready.stands()) else {
                         // What is no longer open makes room before another is waited for.
@@ -217,14 +217,23 @@ impl Gate {
                         }
                         continue;
                     };
-                    let Some(flight) = self.enter(host, known.mark, &permit).await? else {
+                    let Some((batch, leaving)) = self.hosts.depart(host, known.mark, &permit)
+                    else {
                         ready = Some(made);
+                        continue;
+                    };
+                    // Whoever is next may join it.
+                    drop(turn);
+                    let Some(flight) = self.enter(host, batch, permit.seq).await? else {
+                        drop(leaving);
+                        ready = Some(made);
+                        turn = self.place(&host.turn).await?;
                         continue;
                     };
                     record(&permit)?;
                     return Ok(Passage::Passed {
                         permit,
-                        turn,
+                        leaving,
                         flight,
                         connection: made.connection,
                         places: Places {
@@ -233,6 +242,18 @@ impl Gate {
                         },
                     });
                 }
+                _ if !matches!(known.ahead, Ahead::Nobody) => {
+                    self.unless_closed(changed).await?;
+                    continue;
+                }
+                // Another process may have lifted what this one remembers.
+                Decision::Decline(_) | Decision::Defer(_) if !looked => {
+                    look_again = true;
+                    continue;
+                }
+                Decision::Decline(decline) => return Ok(Passage::Declined(decline)),
+                Decision::Defer(bound) => return Ok(Passage::Deferred(bound)),
+                Decision::Wait(bound) => bound,
             };
             host.show_wait(bound);
             let near = bound.not_before.since(now) <= LEAD && !host.is_held(now);
@@ -261,37 +282,31 @@ impl Gate {
         }
     }
 
-    /// Stores the departure; `None` where the state has changed meanwhile.
-    ///
-    /// It is carried through even where the caller goes away: a flight that comes back to nobody takes
-    /// itself out of the state again.
+    /// Stores the departure; `None` where the store held something else than it was decided on.
     async fn enter(
         self: &Arc<Self>,
         host: &Arc<Host>,
-        mark: u64,
-        permit: &Permit,
+        batch: Batch,
+        seq: u64,
     ) -> Result<Option<Flight>, Error> {
-        let Some(batch) = self.hosts.advance(host, mark, permit.state.clone()) else {
-            return Ok(None);
-        };
-        let (gate, host, seq) = (Arc::clone(self), Arc::clone(host), permit.seq);
-        let entering = tokio::spawn(async move {
-            let mut batch = Some(batch);
-            let stands = || {
-                let (hosts, host, batch) = (&gate.hosts, &host, batch.take());
-                async move {
-                    match batch {
-                        Some(batch) => hosts.stands(host, batch).await,
-                        // It is void since the store failed. Once that is back, it is decided anew.
-                        None => hosts.reload(host).await.map(|_| false),
-                    }
+        // Should the caller go away, it takes itself out of the state again.
+        let flight = Flight::new(Arc::clone(self), Arc::clone(host), Arc::clone(&batch), seq);
+        let mut batch = Some(batch);
+        let stands = || {
+            let batch = batch.take();
+            async move {
+                match batch {
+                    Some(batch) => self.hosts.stands(host, batch).await,
+                    // It is void since the store failed. Once that is back, it is decided anew.
+                    None => self.hosts.reload(host).await.map(|_| false),
                 }
-            };
-            let entered = gate.patiently(stands).await?;
-            Ok(entered.then(|| Flight::new(gate, host, seq)))
-        });
-        // It is cut off only with the whole runtime.
-        entering.await.unwrap_or_else(|_| Err(closed()))
+            }
+        };
+        if self.patiently(stands).await? {
+            return Ok(Some(flight));
+        }
+        flight.landed();
+        Ok(None)
     }
 
     /// A place among all requests in flight, and a connection; or why there must be none.

@@ -99,15 +99,15 @@ impl Exchange<'_> {
         let uri = uri_of(hop.url)?;
         let mut unsent = 0;
         loop {
-            let (permit, turn, flight, connection, places) =
+            let (permit, leaving, flight, connection, places) =
                 match self.gate.pass(&caller, record).await? {
                     Passage::Passed {
                         permit,
-                        turn,
+                        leaving,
                         flight,
                         connection,
                         places,
-                    } => (permit, turn, flight, connection, places),
+                    } => (permit, leaving, flight, connection, places),
                     Passage::Deferred(bound) => return Ok(Landing::Deferred(bound)),
                     Passage::Declined(decline) => return Ok(Landing::Declined(decline)),
                     Passage::Refused(error) => return Ok(Landing::Refused(error)),
@@ -125,14 +125,12 @@ impl Exchange<'_> {
                     let head = async { (sent.head().await, self.gate.clock.now()) };
                     let late = departed_at.since(permit.at);
                     let hosts = &self.gate.hosts;
-                    let note = || hosts.note_departed(hop.host, permit.seq, departed_at, late);
-                    let noted = async {
-                        let noted = self.gate.persistently(note).await;
-                        drop(turn);
-                        noted
-                    };
-                    let (noted, (head, received)) = tokio::join!(noted, head);
-                    noted?;
+                    hosts.note_departed(hop.host, permit.seq, departed_at);
+                    drop(leaving);
+                    let tell = || hosts.tell_departed(hop.host, permit.seq, departed_at, late);
+                    let told = self.gate.persistently(tell);
+                    let (told, (head, received)) = tokio::join!(told, head);
+                    told?;
                     (departed_at, head, received)
                 }
                 Err(error) => (permit.at, Err(error), self.gate.clock.now()),

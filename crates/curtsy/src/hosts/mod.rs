@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use curtsy_core::{HostState, Policy, Scope, Timestamp};
+use curtsy_core::{HostState, Permit, Policy, Scope, Timestamp};
 use curtsy_store::{HostStore, Swap, Version};
 
 use crate::clock::Clock;
@@ -18,8 +18,7 @@ use crate::error::{Error, ErrorKind};
 use crate::policies::Policies;
 pub(crate) use host::Host;
 use host::version_of;
-use record::Batch;
-pub(crate) use record::Known;
+pub(crate) use record::{Ahead, Batch, Known};
 
 /// Under this prefix stand the scopes in the store.
 pub(crate) const SCOPE_PREFIX: &str = "scope:";
@@ -112,14 +111,19 @@ impl Hosts {
         Ok(version)
     }
 
-    /// Puts `next` in the place of the state that had this mark, to be stored by [`stands`](Self::stands).
-    /// `None` where it has changed meanwhile.
-    pub(crate) fn advance(&self, host: &Host, mark: u64, next: HostState) -> Option<Batch> {
+    /// Changes the state that had this mark by a departure, to be stored by [`stands`](Self::stands). `None`
+    /// where it has changed meanwhile.
+    pub(crate) fn depart(
+        &self,
+        host: &Arc<Host>,
+        mark: u64,
+        permit: &Permit,
+    ) -> Option<(Batch, Leaving)> {
         let mut record = lock(&host.record);
-        let batch = record.is_at(mark).then(|| record.change(next))?;
+        let batch = record.is_at(mark).then(|| record.depart(permit))?;
         drop(record);
         host.changed.notify_waiters();
-        Some(batch)
+        Some((batch, Leaving(Arc::clone(host))))
     }
 
     /// Changes the state by `change`, as often as it takes; `None` from `change` leaves it as it is.
@@ -168,10 +172,16 @@ impl Hosts {
             .unwrap_or_else(|_| Err(Error::new(ErrorKind::Closed, "nothing is stored any more")))
     }
 
-    /// P1: departure `seq` really left at `at`, `late` after it was permitted. What follows in this process
-    /// is measured from then. The store is told with the next change, unless that is late enough to matter
-    /// to another process.
-    pub(crate) async fn note_departed(
+    /// P1: departure `seq` really left at `at`. What follows in this process is measured from then.
+    pub(crate) fn note_departed(&self, host: &Host, seq: u64, at: Timestamp) {
+        lock(&host.record).amend(|state| {
+            state.note_departed(seq, at);
+        });
+    }
+
+    /// The same for other processes, where it left so `late` after it was permitted that it matters to them.
+    /// Else the store is told with the next change.
+    pub(crate) async fn tell_departed(
         &self,
         host: &Arc<Host>,
         seq: u64,
@@ -179,14 +189,12 @@ impl Hosts {
         late: Duration,
     ) -> Result<(), Error> {
         if late < UNTOLD {
-            lock(&host.record).amend(|state| {
-                state.note_departed(seq, at);
-            });
             return Ok(());
         }
         let note = |state: &HostState| {
             let mut next = state.clone();
-            next.note_departed(seq, at).then_some((next, ()))
+            next.note_departed(seq, at);
+            Some((next, ()))
         };
         self.update(host, note).await.map(|_| ())
     }
@@ -204,6 +212,17 @@ impl Hosts {
                 host.changed.notify_waiters();
                 return Ok(true);
             }
+        }
+    }
+}
+
+/// A departure that is permitted and has not left; to be dropped when it is noted that it has.
+pub(crate) struct Leaving(Arc<Host>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if lock(&self.0.record).left() {
+            self.0.changed.notify_waiters();
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use curtsy_core::HostState;
+use curtsy_core::{HostState, Permit, Timestamp};
 use curtsy_store::Version;
 
 /// Changes that are stored together: whether they stand, once that is known.
@@ -21,6 +21,8 @@ pub(super) struct Record {
     mark: u64,
     /// The changes that nobody has begun to store.
     open: Batch,
+    /// The departures that are permitted and have not left.
+    leaving: Option<Leaving>,
 }
 
 struct Kept {
@@ -29,11 +31,32 @@ struct Kept {
     state: HostState,
 }
 
+/// Departures that were permitted at one instant, and are stored together.
+struct Leaving {
+    at: Timestamp,
+    batch: Batch,
+    /// How many of them have not left yet.
+    number: usize,
+}
+
 /// The state as this process knows it.
 #[derive(Clone)]
 pub(crate) struct Known {
     pub(crate) mark: u64,
     pub(crate) state: HostState,
+    pub(crate) ahead: Ahead,
+}
+
+/// Which departures have been permitted and have not left. What follows is measured from when they really
+/// leave, so that it is not permitted before.
+#[derive(Clone, Copy)]
+pub(crate) enum Ahead {
+    /// None.
+    Nobody,
+    /// Some that nobody has begun to store: what may depart at the same instant is stored with them.
+    Joinable(Timestamp),
+    /// Some that are waited for.
+    OnTheirWay,
 }
 
 impl Record {
@@ -41,6 +64,13 @@ impl Record {
         self.state().map(|state| Known {
             mark: self.mark,
             state: state.clone(),
+            ahead: match &self.leaving {
+                None => Ahead::Nobody,
+                Some(leaving) if Arc::ptr_eq(&leaving.batch, &self.open) => {
+                    Ahead::Joinable(leaving.at)
+                }
+                Some(_) => Ahead::OnTheirWay,
+            },
         })
     }
 
@@ -62,6 +92,28 @@ impl Record {
     pub(super) fn change(&mut self, next: HostState) -> Batch {
         self.amend(|state| *state = next);
         Arc::clone(&self.open)
+    }
+
+    /// Changes the state by a departure, which is to be told of by [`left`](Self::left).
+    pub(super) fn depart(&mut self, permit: &Permit) -> Batch {
+        let batch = self.change(permit.state.clone());
+        let leaving = self.leaving.get_or_insert_with(|| Leaving {
+            at: permit.at,
+            batch: Arc::clone(&batch),
+            number: 0,
+        });
+        leaving.number += 1;
+        batch
+    }
+
+    /// A departure has left, or will not. Whether it was the last one.
+    pub(super) fn left(&mut self) -> bool {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.number -= 1;
+        }
+        self.leaving
+            .take_if(|leaving| leaving.number == 0)
+            .is_some()
     }
 
     /// A change that is stored with the next one.

@@ -102,6 +102,37 @@ async fn p8_the_first_answer_that_another_client_waits_for_frees_this_one_too() 
     assert!(arrivals[1].at >= arrivals[0].answered.unwrap());
 }
 
+#[tokio::test]
+async fn p3_departures_of_a_burst_are_stored_together_and_what_follows_keeps_the_rate() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.sqlite");
+    let store = Arc::new(SqliteStore::open(&path).await.unwrap());
+    let origin = origin(r#"{"robots": 404, "service": {"latency_ms": 300}}"#).await;
+    let shared: Arc<dyn HostStore> = store.clone();
+    let client = on_store(&shared, |p| {
+        (p.rate, p.max_rate, p.burst, p.per_host) = (Some(20.0), Some(20.0), 12, 16);
+    });
+    assert_eq!(status(&client, &origin.url("/first")).await, 200);
+    let urls = |round: u32| (0..15).map(move |n| format!("/{round}/{n}"));
+    // The first round makes the connections.
+    for round in 0..2 {
+        tokio::time::sleep(ms(700)).await;
+        let before = store.commits();
+        let urls = urls(round).map(|path| origin.url(&path));
+        assert_eq!(statuses(&client, urls).await, [200; 15]);
+        let commits = store.commits() - before;
+        assert!(round == 0 || commits < 15, "{commits} commits");
+    }
+    let arrivals = &pages(&origin)[16..];
+    for (n, arrival) in arrivals[12..].iter().enumerate() {
+        let since = arrival.at - arrivals[0].at;
+        assert!(
+            since + SLACK + ms(5) >= ms(50) * (n as u32 + 1),
+            "{n}: {since:?}"
+        );
+    }
+}
+
 /// A store that can be lost.
 #[derive(Debug, Default)]
 struct Flaky {
