@@ -1,13 +1,13 @@
 //! The audit log: one JSON line an event, chained by hash, written before the departure that it permits.
 //!
-//! Each line goes to the file in one write, so that it survives the end of the process at any moment. A
-//! line that a crash tore is closed when the file is next opened, and the chain goes on from the last
-//! whole one.
+//! Each line goes to the file at once, together with those of the same turn of the runtime, so that it
+//! survives the end of the process at any moment. A line that a crash tore is closed when the file is next
+//! opened, and the chain goes on from the last whole one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use curtsy_core::audit::{Entry, Event, Record};
 use sha2::{Digest, Sha256};
@@ -38,7 +38,13 @@ struct Tail {
     hash: String,
     /// Whether a part of a line may stand at the end, since a write failed.
     torn: bool,
+    /// What nobody has begun to write.
+    open: Vec<Entry>,
+    batch: Batch,
 }
+
+/// Events that are written together: what came of it, once that is known.
+type Batch = Arc<OnceLock<Result<(), Error>>>;
 
 impl Audit {
     /// Nothing is recorded.
@@ -71,7 +77,7 @@ impl Audit {
         if found.torn > 0 {
             file.write_all(b"\n").map_err(failed)?;
         }
-        let log = Self(Some(Arc::new(Log {
+        let log = Log {
             path: path.to_owned(),
             pipeline_id: pipeline_id.to_owned(),
             clock,
@@ -80,48 +86,35 @@ impl Audit {
                 seq: found.seq,
                 hash: found.hash,
                 torn: false,
+                open: Vec::new(),
+                batch: Batch::default(),
             }),
-        })));
+        };
         if found.torn > 0 {
-            log.record([Entry::of_run(Event::LogRecovered {
+            let recovered = Event::LogRecovered {
                 torn_bytes: found.torn,
-            })])?;
+            };
+            log.write(&log.add([Entry::of_run(recovered)]))?;
         }
-        Ok(log)
+        Ok(Self(Some(Arc::new(log))))
     }
 
-    /// Writes these events, in one piece.
+    /// Writes these events. Those of the callers that are ready at the same time go with them, in one write.
     ///
     /// # Errors
     /// They are not on record: what they permit must not happen.
-    pub fn record(&self, entries: impl IntoIterator<Item = Entry>) -> Result<(), Error> {
+    pub async fn record(&self, entries: impl IntoIterator<Item = Entry>) -> Result<(), Error> {
         let Some(log) = &self.0 else { return Ok(()) };
-        let at = log.clock.now();
-        let mut tail = log.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut seq, mut hash, mut lines) = (tail.seq, tail.hash.clone(), Vec::new());
-        if tail.torn {
-            lines.push(b'\n');
-        }
-        for entry in entries {
-            seq += 1;
-            let begin = lines.len();
-            let record = entry.placed(at, &log.pipeline_id, seq, &hash);
-            serde_json::to_writer(&mut lines, &record).map_err(|error| log.failed(error.into()))?;
-            hash = hash_of(&lines[begin..]);
-            lines.push(b'\n');
-        }
-        let written = tail.file.write_all(&lines);
-        tail.torn = written.is_err();
-        written.map_err(|error| log.failed(error))?;
-        (tail.seq, tail.hash) = (seq, hash);
-        Ok(())
+        let batch = log.add(entries);
+        tokio::task::yield_now().await;
+        log.write(&batch)
     }
 
     /// The number and the hash of the last line, for the job's database: so that a cut tail shows.
     #[must_use]
     pub fn tail(&self) -> Option<(u64, String)> {
         let log = self.0.as_ref()?;
-        let tail = log.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = log.tail();
         Some((tail.seq, tail.hash.clone()))
     }
 
@@ -132,11 +125,61 @@ impl Audit {
 }
 
 impl Log {
+    fn add(&self, entries: impl IntoIterator<Item = Entry>) -> Batch {
+        let mut tail = self.tail();
+        tail.open.extend(entries);
+        Arc::clone(&tail.batch)
+    }
+
+    /// Writes a batch, unless another of its callers has done so.
+    fn write(&self, batch: &Batch) -> Result<(), Error> {
+        let mut tail = self.tail();
+        let written = batch.get_or_init(|| {
+            tail.batch = Batch::default();
+            self.append(&mut tail)
+        });
+        written.clone()
+    }
+
+    fn append(&self, tail: &mut Tail) -> Result<(), Error> {
+        let at = self.clock.now();
+        let (mut seq, mut hash, mut lines) = (tail.seq, tail.hash.clone(), Vec::new());
+        if tail.torn {
+            lines.push(b'\n');
+        }
+        for entry in std::mem::take(&mut tail.open) {
+            seq += 1;
+            let begin = lines.len();
+            let record = entry.placed(at, &self.pipeline_id, seq, &hash);
+            serde_json::to_writer(&mut lines, &record)
+                .map_err(|error| self.failed(error.into()))?;
+            hash = hash_of(&lines[begin..]);
+            lines.push(b'\n');
+        }
+        let written = tail.file.write_all(&lines);
+        tail.torn = written.is_err();
+        written.map_err(|error| self.failed(error))?;
+        (tail.seq, tail.hash) = (seq, hash);
+        Ok(())
+    }
+
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn failed(&self, error: io::Error) -> Error {
         Error::output(
             format!("the audit log {} cannot be written", self.path.display()),
             error,
         )
+    }
+}
+
+impl Drop for Log {
+    /// What callers added that went away before it was written.
+    fn drop(&mut self) {
+        let batch = Arc::clone(&self.tail().batch);
+        let _ = self.write(&batch);
     }
 }
 
@@ -198,14 +241,15 @@ mod tests {
             .collect()
     }
 
-    #[test]
-    fn t1_lines_are_numbered_and_chained_over_restarts() {
+    #[tokio::test]
+    async fn t1_lines_are_numbered_and_chained_over_restarts() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/audit.jsonl");
         for _ in 0..2 {
             let audit = Audit::append(&path, "p", Clock::system()).unwrap();
-            audit.record([entry(), entry()]).unwrap();
-            audit.record([entry()]).unwrap();
+            let both = [entry(), entry()];
+            let (first, second) = tokio::join!(audit.record(both), audit.record([entry()]));
+            first.and(second).unwrap();
         }
         let mut prev = hash_of(b"");
         for (at, (line, record)) in records(&path).into_iter().enumerate() {
@@ -215,12 +259,12 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_torn_line_is_closed_and_told_and_the_chain_goes_on() {
+    #[tokio::test]
+    async fn a_torn_line_is_closed_and_told_and_the_chain_goes_on() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("audit.jsonl");
         let audit = Audit::append(&path, "p", Clock::system()).unwrap();
-        audit.record([entry()]).unwrap();
+        audit.record([entry()]).await.unwrap();
         let (_, hash) = audit.tail().unwrap();
         OpenOptions::new()
             .append(true)

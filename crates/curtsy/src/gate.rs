@@ -138,12 +138,8 @@ impl Gate {
         let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
     }
 
-    /// Waits until the request may depart. `record` puts the permit on record before it is used.
-    pub(crate) async fn pass(
-        self: &Arc<Self>,
-        caller: &Caller<'_>,
-        record: impl Fn(&Permit) -> Result<(), Error>,
-    ) -> Result<Passage, Error> {
+    /// Waits until the request may depart. The permit is to be put on record before it is used.
+    pub(crate) async fn pass(self: &Arc<Self>, caller: &Caller<'_>) -> Result<Passage, Error> {
         let host = caller.host;
         if self.rest(caller).await?.is_break() {
             return Ok(Passage::Deferred(caller.own));
@@ -157,7 +153,7 @@ impl Gate {
             own: caller.own,
         };
         let _shown = host.shows_wait();
-        self.wait_turn(caller, &ask, (place, turn), record).await
+        self.wait_turn(caller, &ask, (place, turn)).await
     }
 
     /// D1: what is only this request's wait is over before it takes a place and a turn from others.
@@ -179,7 +175,6 @@ impl Gate {
         caller: &Caller<'_>,
         ask: &Ask,
         (place, mut turn): (OwnedSemaphorePermit, OwnedSemaphorePermit),
-        record: impl Fn(&Permit) -> Result<(), Error>,
     ) -> Result<Passage, Error> {
         let host = caller.host;
         let mut ready: Option<Ready> = None;
@@ -230,7 +225,6 @@ impl Gate {
                         turn = self.place(&host.turn).await?;
                         continue;
                     };
-                    record(&permit)?;
                     return Ok(Passage::Passed {
                         permit,
                         leaving,

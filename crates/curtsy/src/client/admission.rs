@@ -42,7 +42,9 @@ impl Client {
             .await?
         {
             Consulted::Access(access) => access,
-            Consulted::Deferred(bound) => return self.deferred(journey, station, bound).map(Some),
+            Consulted::Deferred(bound) => {
+                return self.deferred(journey, station, bound).await.map(Some);
+            }
             Consulted::Declined(Decline::Suppressed { .. }) => {
                 return Ok(Some(journey.synthetic()));
             }
@@ -67,10 +69,12 @@ impl Client {
                     not_before: *retry_at,
                     reason: Reason::RobotsUnreachable,
                 };
-                return self.deferred(journey, station, bound).map(Some);
+                return self.deferred(journey, station, bound).await.map(Some);
             }
         };
-        self.disallowed(journey, station, rule, line).map(Some)
+        self.disallowed(journey, station, rule, line)
+            .await
+            .map(Some)
     }
 
     /// R4. What is remembered of a suppression is looked up again: somebody may have lifted it.
@@ -88,7 +92,7 @@ impl Client {
         Ok(suppressed(&known.state))
     }
 
-    fn disallowed(
+    async fn disallowed(
         &self,
         journey: &Journey,
         station: &Station,
@@ -101,7 +105,8 @@ impl Client {
         };
         self.shared
             .audit
-            .record([Entry::of(&journey.subject(station), event)])?;
+            .record([Entry::of(&journey.subject(station), event)])
+            .await?;
         self.shared.gate.notices.tell(Notice::Disallowed {
             url: &journey.url,
             rule: rule.as_deref().zip(line),
@@ -113,7 +118,7 @@ impl Client {
         }))
     }
 
-    pub(super) fn deferred(
+    pub(super) async fn deferred(
         &self,
         journey: &Journey,
         station: &Station,
@@ -125,7 +130,8 @@ impl Client {
         };
         self.shared
             .audit
-            .record([Entry::of(&journey.subject(station), event)])?;
+            .record([Entry::of(&journey.subject(station), event)])
+            .await?;
         self.shared.gate.notices.tell(Notice::Deferred {
             url: &journey.url,
             bound,

@@ -189,7 +189,8 @@ impl Client {
                     class, departed_at, ..
                 } => (*class, *departed_at),
                 Landing::Deferred(bound) => {
-                    return Ok(Stop::Reply(self.deferred(journey, &station, *bound)?));
+                    let deferred = self.deferred(journey, &station, *bound).await?;
+                    return Ok(Stop::Reply(deferred));
                 }
                 Landing::Declined(Decline::Suppressed { .. }) => {
                     return Ok(Stop::Reply(journey.synthetic()));

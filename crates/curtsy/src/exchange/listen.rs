@@ -102,7 +102,8 @@ impl Exchange<'_> {
         if self.audit.is_on() {
             let (seq, departed) = (attempt.seq, attempt.departed);
             self.audit
-                .record(Entry::outcome(subject, seq, departed, answer, &observed))?;
+                .record(Entry::outcome(subject, seq, departed, answer, &observed))
+                .await?;
         }
         Ok(observed)
     }
@@ -124,7 +125,8 @@ impl Exchange<'_> {
             .await?;
         if self.audit.is_on() && !observed.changes.is_empty() {
             self.audit
-                .record(Entry::changes(subject, answer, &observed))?;
+                .record(Entry::changes(subject, answer, &observed))
+                .await?;
         }
         Ok(observed)
     }

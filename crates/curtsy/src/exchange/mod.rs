@@ -94,13 +94,12 @@ impl Exchange<'_> {
             kind: hop.kind,
             own: hop.own,
         };
-        let record = |permit: &Permit| self.record_departure(&subject, permit);
         // What cannot be written must not cost a departure.
         let uri = uri_of(hop.url)?;
         let mut unsent = 0;
         loop {
             let (permit, leaving, flight, connection, places) =
-                match self.gate.pass(&caller, record).await? {
+                match self.gate.pass(&caller).await? {
                     Passage::Passed {
                         permit,
                         leaving,
@@ -112,6 +111,7 @@ impl Exchange<'_> {
                     Passage::Declined(decline) => return Ok(Landing::Declined(decline)),
                     Passage::Refused(error) => return Ok(Landing::Refused(error)),
                 };
+            self.record_departure(&subject, &permit).await?;
             let public = connection
                 .as_ref()
                 .is_ok_and(|checkout| checkout.is_public());
@@ -193,7 +193,8 @@ impl Exchange<'_> {
         }
     }
 
-    fn record_departure(&self, subject: &Subject<'_>, permit: &Permit) -> Result<(), Error> {
+    /// Puts the permit on record before it is used.
+    async fn record_departure(&self, subject: &Subject<'_>, permit: &Permit) -> Result<(), Error> {
         if !self.audit.is_on() {
             return Ok(());
         }
@@ -201,6 +202,7 @@ impl Exchange<'_> {
         let probe = half_open.then(|| Entry::of(subject, Event::BreakerHalfOpen {}));
         self.audit
             .record(probe.into_iter().chain([Entry::departure(subject, permit)]))
+            .await
     }
 }
 

@@ -218,7 +218,7 @@ impl Client {
             && !reading.lenient
         {
             let said = entry.know(stored.clone(), token, &reading, self.now());
-            self.record_reading(url, origin, &said)?;
+            self.record_reading(url, origin, &said).await?;
             return Ok(said);
         }
         let validators = before.as_ref().and_then(Fetched::validators).cloned();
@@ -229,7 +229,7 @@ impl Client {
         let fetched = record(before, answer, &reading, self.now());
         self.keep(&key, version, &fetched).await?;
         let said = entry.know(fetched, token, &reading, self.now());
-        self.record_reading(url, origin, &said)?;
+        self.record_reading(url, origin, &said).await?;
         Ok(said)
     }
 
@@ -285,7 +285,12 @@ impl Client {
         Ok(())
     }
 
-    fn record_reading(&self, url: &Url, origin: &Origin, said: &Consulted) -> Result<(), Error> {
+    async fn record_reading(
+        &self,
+        url: &Url,
+        origin: &Origin,
+        said: &Consulted,
+    ) -> Result<(), Error> {
         let (label, delay) = match said {
             Consulted::Access(access) => {
                 let label = match &**access {
@@ -311,7 +316,8 @@ impl Client {
             access: label.to_owned(),
             crawl_delay_ms: delay.map(|delay| delay.as_secs_f64() * 1000.0),
         };
-        self.shared.audit.record([Entry::of(&subject, event)])
+        let entry = Entry::of(&subject, event);
+        self.shared.audit.record([entry]).await
     }
 
     /// What an origin's robots.txt asks for between two requests at this time of day.

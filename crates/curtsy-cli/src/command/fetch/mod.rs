@@ -88,7 +88,10 @@ async fn fetch(
         policy,
         store: store_name(fetch),
     };
-    audit.record([Entry::of_run(started)]).map_err(failed)?;
+    audit
+        .record([Entry::of_run(started)])
+        .await
+        .map_err(failed)?;
     let stopping = tokio::spawn(stop_on_signal(job.stopper(), screen.clone()));
     let display = screen.show(job.progress(), client);
     let ended = job.run().await;
@@ -112,6 +115,7 @@ async fn fetch(
         .record([Entry::of_run(Event::RunEnded {
             totals: summary.outcomes.clone(),
         })])
+        .await
         .map_err(failed)?;
     report::write(&summary, bad_lines, fetch)?;
     Ok(exit(&summary, bad_lines))
