@@ -55,6 +55,8 @@ impl Host {
 
     /// Stores all changes made so far. On a conflict what is there now is known from then on.
     pub(super) async fn swap(&self, store: &dyn HostStore, clock: &Clock) -> Result<bool, Error> {
+        // Who is ready makes a change first, to be stored with those made so far.
+        tokio::task::yield_now().await;
         let (batch, version, value) = {
             let mut record = lock(&self.record);
             let Some((version, state)) = record.kept() else {
