@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{Position, Url};
 
 use crate::decision::{Bound, Permit};
 use crate::observe::{Change, Observed};
@@ -416,11 +416,11 @@ impl Entry {
 /// A URL as logs and messages show it: without user, password, query and fragment.
 #[must_use]
 pub fn redacted(url: &Url) -> String {
-    let mut text = format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default());
-    if let Some(port) = url.port() {
-        text.push_str(&format!(":{port}"));
-    }
-    text.push_str(url.path());
+    let mut text = [
+        &url[..Position::BeforeUsername],
+        &url[Position::BeforeHost..Position::AfterPath],
+    ]
+    .concat();
     if url.query().is_some() {
         text.push_str("?[redacted]");
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use jiff::fmt::temporal::DateTimePrinter;
 use serde::{Deserialize, Serialize};
 
 /// An instant: whole microseconds since the Unix epoch.
@@ -82,7 +83,9 @@ impl Timestamp {
     fn format<const DIGITS: usize>(self) -> String {
         let micros = i64::try_from(self.0).unwrap_or(i64::MAX);
         match jiff::Timestamp::from_microsecond(micros) {
-            Ok(instant) => format!("{instant:.DIGITS$}"),
+            Ok(instant) => DateTimePrinter::new()
+                .precision(Some(DIGITS as u8))
+                .timestamp_to_string(&instant),
             Err(_) => format!("9999-12-31T23:59:59.{:9<DIGITS$}Z", ""),
         }
     }

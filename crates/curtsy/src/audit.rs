@@ -41,6 +41,8 @@ struct Tail {
     /// What nobody has begun to write.
     open: Vec<Entry>,
     batch: Batch,
+    /// The lines of the last write, kept for their room.
+    lines: Vec<u8>,
 }
 
 /// Events that are written together: what came of it, once that is known.
@@ -88,6 +90,7 @@ impl Audit {
                 torn: false,
                 open: Vec::new(),
                 batch: Batch::default(),
+                lines: Vec::new(),
             }),
         };
         if found.torn > 0 {
@@ -143,20 +146,22 @@ impl Log {
 
     fn append(&self, tail: &mut Tail) -> Result<(), Error> {
         let at = self.clock.now();
-        let (mut seq, mut hash, mut lines) = (tail.seq, tail.hash.clone(), Vec::new());
+        let (mut seq, mut hash) = (tail.seq, tail.hash.clone());
+        let lines = &mut tail.lines;
+        lines.clear();
         if tail.torn {
             lines.push(b'\n');
         }
-        for entry in std::mem::take(&mut tail.open) {
+        for entry in tail.open.drain(..) {
             seq += 1;
             let begin = lines.len();
             let record = entry.placed(at, &self.pipeline_id, seq, &hash);
-            serde_json::to_writer(&mut lines, &record)
+            serde_json::to_writer(&mut *lines, &record)
                 .map_err(|error| self.failed(error.into()))?;
             hash = hash_of(&lines[begin..]);
             lines.push(b'\n');
         }
-        let written = tail.file.write_all(&lines);
+        let written = tail.file.write_all(lines);
         tail.torn = written.is_err();
         written.map_err(|error| self.failed(error))?;
         (tail.seq, tail.hash) = (seq, hash);

@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::flight::Flight;
-use crate::hosts::{Ahead, Batch, Host, Hosts, Leaving};
+use crate::hosts::{Ahead, Batch, Host, Hosts, Known, Leaving};
 use crate::notice::{Notice, Notices};
 use crate::transport::{
     Checkout, Guard, Limits, Target, Transport, TransportError, TransportErrorKind,
@@ -188,20 +188,35 @@ impl Gate {
             // From here on no change goes unnoticed.
             changed.as_mut().enable();
             let looked = std::mem::take(&mut look_again);
-            let known = if looked {
-                self.patiently(|| self.hosts.reload(host)).await?
-            } else {
-                self.patiently(|| self.hosts.state(host)).await?
+            if looked {
+                self.patiently(|| self.hosts.reload(host)).await?;
+            }
+            let look = |known: Known<'_>| {
+                let now = match known.ahead {
+                    Ahead::Nobody => self.clock.now(),
+                    Ahead::Joinable(at) => at,
+                    Ahead::OnTheirWay => return None,
+                };
+                let decision = decide(&host.policy, known.state, ask, now, self.draw());
+                let alone = matches!(known.ahead, Ahead::Nobody);
+                // Who may not join those ahead is decided on when they have left.
+                (alone || matches!(decision, Decision::Depart(_)))
+                    .then_some((known.mark, now, decision))
             };
-            let now = match known.ahead {
-                Ahead::Nobody => self.clock.now(),
-                Ahead::Joinable(at) => at,
-                Ahead::OnTheirWay => {
-                    self.unless_closed(changed).await?;
+            let decided = self.patiently(|| self.hosts.look(host, look)).await?;
+            let Some((mark, now, decision)) = decided else {
+                self.unless_closed(changed).await?;
+                continue;
+            };
+            let bound = match decision {
+                // Another process may have lifted what this one remembers.
+                Decision::Decline(_) | Decision::Defer(_) if !looked => {
+                    look_again = true;
                     continue;
                 }
-            };
-            let bound = match decide(&host.policy, &known.state, ask, now, self.draw()) {
+                Decision::Decline(decline) => return Ok(Passage::Declined(decline)),
+                Decision::Defer(bound) => return Ok(Passage::Deferred(bound)),
+                Decision::Wait(bound) => bound,
                 Decision::Depart(permit) => {
                     let Some(made) = ready.take_if(|ready| ready.stands()) else {
                         // What is no longer open makes room before another is waited for.
@@ -212,8 +227,7 @@ impl Gate {
                         }
                         continue;
                     };
-                    let Some((batch, leaving)) = self.hosts.depart(host, known.mark, &permit)
-                    else {
+                    let Some((batch, leaving)) = self.hosts.depart(host, mark, &permit) else {
                         ready = Some(made);
                         continue;
                     };
@@ -236,18 +250,6 @@ impl Gate {
                         },
                     });
                 }
-                _ if !matches!(known.ahead, Ahead::Nobody) => {
-                    self.unless_closed(changed).await?;
-                    continue;
-                }
-                // Another process may have lifted what this one remembers.
-                Decision::Decline(_) | Decision::Defer(_) if !looked => {
-                    look_again = true;
-                    continue;
-                }
-                Decision::Decline(decline) => return Ok(Passage::Declined(decline)),
-                Decision::Defer(bound) => return Ok(Passage::Deferred(bound)),
-                Decision::Wait(bound) => bound,
             };
             host.show_wait(bound);
             let near = bound.not_before.since(now) <= LEAD && !host.is_held(now);
@@ -393,10 +395,14 @@ impl Gate {
 
     /// What comes of it, unless the gate closes first.
     async fn unless_closed<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
+        if self.is_closed() {
+            return Err(closed());
+        }
+        // What is done at once need not wait for the closing.
         tokio::select! {
             biased;
-            () = self.until_closed() => Err(closed()),
             done = work => Ok(done),
+            () = self.until_closed() => Err(closed()),
         }
     }
 

@@ -10,7 +10,7 @@ use super::Client;
 use super::journey::{Journey, Station};
 use super::request::Crowd;
 use crate::error::Error;
-use crate::hosts::Host;
+use crate::hosts::{Host, Known};
 use crate::notice::Notice;
 use crate::reply::{Deferred, Disallowed, Reply};
 use crate::robots::Consulted;
@@ -38,7 +38,7 @@ impl Client {
             return Ok(None);
         }
         let access = match self
-            .consult(&journey.url, &journey.token, journey.guard)
+            .consult(&station.host, &journey.url, &journey.token, journey.guard)
             .await?
         {
             Consulted::Access(access) => access,
@@ -84,12 +84,12 @@ impl Client {
             matches!(state.suppression(), Suppression::Active { until, .. }
                 if until.is_none_or(|until| self.now() < until))
         };
-        let known = gate.patiently(|| gate.hosts.state(host)).await?;
-        if !suppressed(&known.state) {
+        let look = |known: Known<'_>| suppressed(known.state);
+        if !gate.patiently(|| gate.hosts.look(host, look)).await? {
             return Ok(false);
         }
-        let known = gate.patiently(|| gate.hosts.reload(host)).await?;
-        Ok(suppressed(&known.state))
+        let state = gate.patiently(|| gate.hosts.reload(host)).await?;
+        Ok(suppressed(&state))
     }
 
     async fn disallowed(

@@ -72,16 +72,17 @@ impl Client {
     /// No http(s) URL; the store or the audit log failed.
     pub async fn explain(&self, url: &str) -> Result<Explanation, Error> {
         let url = parse(url)?;
-        let (scope, _) = self.address(&url)?;
-        let host = self.shared.gate.hosts.host(&scope);
+        let host = self.host_of(&url)?;
         let (robots, crawl_delay_line) = if host.policy.polite && host.policy.respect_robots {
-            let said = self.consult(&url, &self.shared.token, Guard::Any).await?;
+            let said = self
+                .consult(&host, &url, &self.shared.token, Guard::Any)
+                .await?;
             let line = crawl_delay_line(&said, self.now());
             (robots_say(said, &url), line)
         } else {
             (RobotsSay::NotAsked, None)
         };
-        let state = self.shared.gate.hosts.reload(&host).await?.state;
+        let state = self.shared.gate.hosts.reload(&host).await?;
         let now = self.now();
         let ask = Ask {
             kind: Kind::Page,
@@ -90,7 +91,7 @@ impl Client {
         };
         let bounds = bounds(&host.policy, &state, &ask, now);
         Ok(Explanation {
-            scope,
+            scope: host.scope.clone(),
             policy: Arc::clone(&host.policy),
             state,
             bounds,
@@ -107,7 +108,9 @@ impl Client {
     /// No http(s) URL; the host cannot be reached; the store or the audit log failed.
     pub async fn can_fetch(&self, url: &str) -> Result<bool, Error> {
         let url = parse(url)?;
-        match self.consult(&url, &self.shared.token, Guard::Any).await? {
+        let host = self.host_of(&url)?;
+        let said = self.consult(&host, &url, &self.shared.token, Guard::Any);
+        match said.await? {
             Consulted::Failed(error) => Err(error),
             said => Ok(matches!(robots_say(said, &url), RobotsSay::Allowed(_))),
         }
@@ -119,7 +122,9 @@ impl Client {
     /// As [`can_fetch`](Self::can_fetch).
     pub async fn crawl_delay(&self, url: &str) -> Result<Option<Duration>, Error> {
         let url = parse(url)?;
-        match self.consult(&url, &self.shared.token, Guard::Any).await? {
+        let host = self.host_of(&url)?;
+        let said = self.consult(&host, &url, &self.shared.token, Guard::Any);
+        match said.await? {
             Consulted::Access(access) => Ok(self.crawl_delay_of(&access)),
             Consulted::Failed(error) => Err(error),
             Consulted::Deferred(_) | Consulted::Declined(_) => Ok(None),
@@ -165,7 +170,7 @@ impl Client {
     /// The store failed.
     pub async fn state(&self, scope: &Scope) -> Result<HostState, Error> {
         let host = self.shared.gate.hosts.host(scope);
-        Ok(self.shared.gate.hosts.reload(&host).await?.state)
+        self.shared.gate.hosts.reload(&host).await
     }
 
     /// All scopes that the store knows.

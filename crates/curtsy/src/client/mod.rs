@@ -26,6 +26,7 @@ use crate::audit::Audit;
 use crate::error::{Error, ErrorKind};
 use crate::exchange::Exchange;
 use crate::gate::Gate;
+use crate::hosts::Host;
 use crate::policies::Policies;
 use crate::reply::Reply;
 use crate::robots::RobotsCache;
@@ -116,7 +117,14 @@ impl Client {
     /// The scope of a URL, and what to connect to for it.
     pub(crate) fn address(&self, url: &Url) -> Result<(Scope, Target), Error> {
         let address = self.shared.policies.scope_of(url).zip(Target::of(url));
-        address.ok_or_else(|| Error::new(ErrorKind::InvalidUrl, "not an http(s) URL"))
+        address.ok_or_else(not_http)
+    }
+
+    /// What a URL is paced with.
+    pub(crate) fn host_of(&self, url: &Url) -> Result<Arc<Host>, Error> {
+        let scope = self.shared.policies.scope_of(url);
+        let scope = scope.ok_or_else(not_http)?;
+        Ok(self.shared.gate.hosts.host(&scope))
     }
 
     /// What a redirect of a server may lead to.
@@ -129,6 +137,10 @@ impl Client {
             guard
         }
     }
+}
+
+fn not_http() -> Error {
+    Error::new(ErrorKind::InvalidUrl, "not an http(s) URL")
 }
 
 impl std::fmt::Debug for Client {

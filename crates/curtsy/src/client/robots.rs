@@ -46,13 +46,14 @@ impl Client {
             .ok_or_else(|| Error::new(ErrorKind::InvalidUrl, "not an http(s) URL"))?;
         let begun = self.now();
         let own = &self.shared.token;
-        let mut said = self.consult(&url, own, Guard::Any).await?;
+        let host = self.host_of(&url)?;
+        let mut said = self.consult(&host, &url, own, Guard::Any).await?;
         let fetched = self.known_robots(&url);
         let token = agent.map_or_else(|| own.clone(), ProductToken::from_user_agent);
         if let (Consulted::Access(access), Some(fetched)) = (&mut said, &fetched)
             && token != *own
         {
-            *access = Arc::new(self.judge(fetched, &url, &token));
+            *access = Arc::new(self.judge(fetched, &host, &token));
         }
         let access = match &said {
             Consulted::Access(access) => Some(Arc::clone(access)),

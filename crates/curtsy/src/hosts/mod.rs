@@ -84,20 +84,24 @@ impl Hosts {
         lock(&self.known).hosts.values().map(Arc::clone).collect()
     }
 
-    /// The state as last seen; loaded where it was not seen yet.
-    pub(crate) async fn state(&self, host: &Host) -> Result<Known, Error> {
+    /// Looks at the state as last seen; loaded where it was not seen yet.
+    pub(crate) async fn look<T>(
+        &self,
+        host: &Host,
+        look: impl Fn(Known<'_>) -> T,
+    ) -> Result<T, Error> {
         loop {
             if let Some(known) = lock(&host.record).known() {
-                return Ok(known);
+                return Ok(look(known));
             }
             self.load(host).await?;
         }
     }
 
     /// The state as the store has it now, and with what this process is about to store.
-    pub(crate) async fn reload(&self, host: &Host) -> Result<Known, Error> {
+    pub(crate) async fn reload(&self, host: &Host) -> Result<HostState, Error> {
         self.load(host).await?;
-        self.state(host).await
+        self.look(host, |known| known.state.clone()).await
     }
 
     async fn load(&self, host: &Host) -> Result<Version, Error> {

@@ -40,10 +40,9 @@ struct Leaving {
 }
 
 /// The state as this process knows it.
-#[derive(Clone)]
-pub(crate) struct Known {
+pub(crate) struct Known<'a> {
     pub(crate) mark: u64,
-    pub(crate) state: HostState,
+    pub(crate) state: &'a HostState,
     pub(crate) ahead: Ahead,
 }
 
@@ -60,10 +59,10 @@ pub(crate) enum Ahead {
 }
 
 impl Record {
-    pub(super) fn known(&self) -> Option<Known> {
+    pub(super) fn known(&self) -> Option<Known<'_>> {
         self.state().map(|state| Known {
             mark: self.mark,
-            state: state.clone(),
+            state,
             ahead: match &self.leaving {
                 None => Ahead::Nobody,
                 Some(leaving) if Arc::ptr_eq(&leaving.batch, &self.open) => {

@@ -82,7 +82,7 @@ fn change_often(hosts: &Arc<Hosts>, times: usize, changes: &mut JoinSet<()>) {
 
 async fn stored_departures(hosts: &Hosts) -> u64 {
     let host = hosts.host(&Scope::named("changed.example"));
-    hosts.reload(&host).await.unwrap().state.departures()
+    hosts.reload(&host).await.unwrap().departures()
 }
 
 /// The state after one more answer.

@@ -204,7 +204,7 @@ impl Planner {
         let mut scopes = Vec::with_capacity(self.scopes.len());
         for (scope, tally) in self.scopes {
             let host = hosts.host(&scope);
-            let state = hosts.reload(&host).await?.state;
+            let state = hosts.reload(&host).await?;
             scopes.push(ScopePlan {
                 forecast: forecast(&host.policy, &state, tally.to_fetch(), now),
                 policy: Arc::clone(&host.policy),
@@ -269,7 +269,7 @@ async fn consult(
     url: &Url,
 ) -> Result<Result<Option<Arc<Access>>, Obstacle>, Error> {
     let said = client
-        .consult(url, &client.shared.token, Guard::Any)
+        .consult(&client.host_of(url)?, url, &client.shared.token, Guard::Any)
         .await?;
     Ok(match said {
         Consulted::Access(access) => Ok(Some(access)),

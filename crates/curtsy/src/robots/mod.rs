@@ -12,7 +12,7 @@ use curtsy_core::audit::{Entry, Event, Subject};
 use curtsy_core::robots::{
     Access, Fetched, Freshness, ProductToken, Reading, Unreachable, access, freshness, record,
 };
-use curtsy_core::{Bound, Decline, HostState, Kind, Origin, Preset, Reason, Timestamp};
+use curtsy_core::{Bound, Decline, HostState, Kind, Origin, Policy, Preset, Reason, Timestamp};
 use curtsy_store::host_store::MAX_VALUE_BYTES;
 use curtsy_store::{Swap, Version};
 use tokio::sync::Semaphore;
@@ -20,6 +20,7 @@ use url::Url;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
+use crate::hosts::Host;
 use crate::transport::Guard;
 use fetch::Ended;
 
@@ -63,7 +64,10 @@ pub(crate) enum Consulted {
 impl RobotsCache {
     fn entry(&self, origin: &Origin) -> Arc<OriginFile> {
         let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
-        if origins.len() >= MANY && !origins.contains_key(origin) {
+        if let Some(known) = origins.get(origin) {
+            return Arc::clone(known);
+        }
+        if origins.len() >= MANY {
             origins.retain(|_, file| Arc::strong_count(file) > 1);
         }
         let entry = origins.entry(origin.clone());
@@ -118,6 +122,13 @@ impl OriginFile {
     }
 }
 
+fn reading(policy: &Policy) -> Reading {
+    match policy.preset {
+        Preset::HttpClient => Reading::HTTP_CLIENT,
+        Preset::Compliant | Preset::Raw => Reading::COMPLIANT,
+    }
+}
+
 /// Whether no answer of any kind came from the host.
 fn is_out_of_reach(access: &Access) -> bool {
     matches!(access, Access::Unreachable { why, .. } if transport_kind(*why).is_some())
@@ -144,6 +155,7 @@ impl Client {
     /// What the robots.txt of `url`'s origin lets the crawler with this token do.
     pub(crate) async fn consult(
         &self,
+        host: &Arc<Host>,
         url: &Url,
         token: &ProductToken,
         guard: Guard,
@@ -151,9 +163,9 @@ impl Client {
         let Some(origin) = Origin::of(url) else {
             return Err(Error::new(ErrorKind::InvalidUrl, "not an http(s) URL"));
         };
-        let said = self.look_up(url, &origin, token, guard).await?;
+        let said = self.look_up(host, url, &origin, token, guard).await?;
         if let Consulted::Access(access) = &said {
-            self.note_crawl_delay(url, &origin, access).await?;
+            self.note_crawl_delay(host, &origin, access).await?;
         }
         Ok(said)
     }
@@ -166,22 +178,21 @@ impl Client {
     }
 
     /// What that file lets the crawler with another token do.
-    pub(crate) fn judge(&self, fetched: &Fetched, url: &Url, token: &ProductToken) -> Access {
-        access(fetched, token, &self.reading(url), self.now())
+    pub(crate) fn judge(&self, fetched: &Fetched, host: &Host, token: &ProductToken) -> Access {
+        access(fetched, token, &reading(&host.policy), self.now())
     }
 
     /// From memory, else from the store, else from the server.
     async fn look_up(
         &self,
+        host: &Host,
         url: &Url,
         origin: &Origin,
         token: &ProductToken,
         guard: Guard,
     ) -> Result<Consulted, Error> {
         let entry = self.shared.robots.entry(origin);
-        let reading = self.reading(url);
-        let (scope, _) = self.address(url)?;
-        let host = self.shared.gate.hosts.host(&scope);
+        let reading = reading(&host.policy);
         let current = || {
             let now = self.now();
             entry.current(token, &reading, host.is_held(now), now)
@@ -222,7 +233,8 @@ impl Client {
             return Ok(said);
         }
         let validators = before.as_ref().and_then(Fetched::validators).cloned();
-        let answer = match self.fetch_robots(origin, validators, guard).await? {
+        // Boxed, since it is large and seldom needed.
+        let answer = match Box::pin(self.fetch_robots(origin, validators, guard)).await? {
             Ended::Answer(answer) => answer,
             Ended::Stop(said) => return Ok(said),
         };
@@ -231,18 +243,6 @@ impl Client {
         let said = entry.know(fetched, token, &reading, self.now());
         self.record_reading(url, origin, &said).await?;
         Ok(said)
-    }
-
-    fn reading(&self, url: &Url) -> Reading {
-        let policy = self
-            .shared
-            .policies
-            .scope_of(url)
-            .map(|scope| self.shared.policies.policy_of(&scope));
-        match policy.map(|policy| policy.preset) {
-            Some(Preset::HttpClient) => Reading::HTTP_CLIENT,
-            _ => Reading::COMPLIANT,
-        }
     }
 
     async fn keep(&self, key: &str, version: Version, fetched: &Fetched) -> Result<(), Error> {
@@ -269,19 +269,21 @@ impl Client {
     /// at each request, since the state may have been reset and the file may name times of day.
     async fn note_crawl_delay(
         &self,
-        url: &Url,
+        host: &Arc<Host>,
         origin: &Origin,
         access: &Access,
     ) -> Result<(), Error> {
-        let (scope, _) = self.address(url)?;
         let gate = &self.shared.gate;
-        let host = gate.hosts.host(&scope);
         let delay = self.crawl_delay_of(access);
         let note = |state: &HostState| {
+            // The common case costs no copy of the state.
+            if delay.is_none() && state.crawl_delay().is_none() {
+                return None;
+            }
             let mut next = state.clone();
             next.note_crawl_delay(origin, delay).then_some((next, ()))
         };
-        gate.patiently(|| gate.hosts.update(&host, note)).await?;
+        gate.patiently(|| gate.hosts.update(host, note)).await?;
         Ok(())
     }
 

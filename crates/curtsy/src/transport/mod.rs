@@ -155,7 +155,8 @@ impl Transport {
             Some(permit) => return Ok(self.checkout(home, permit, true)),
             None => None,
         };
-        let connecting = self.reuse_or_dial(&home, proxy, guard, pooled);
+        // Boxed, since it is large and seldom needed: whatever awaits a checkout would be as large.
+        let connecting = Box::pin(self.reuse_or_dial(&home, proxy, guard, pooled));
         let (permit, reused) =
             tokio::time::timeout(self.limits.connect.min(LONGEST_WAIT), connecting)
                 .await
