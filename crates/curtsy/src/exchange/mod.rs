@@ -125,9 +125,10 @@ impl Exchange<'_> {
                     let head = async { (sent.head().await, self.gate.clock.now()) };
                     let late = departed_at.since(permit.at);
                     let hosts = &self.gate.hosts;
-                    hosts.note_departed(hop.host, permit.seq, departed_at);
+                    let noted = hosts.note_departed(hop.host, permit.seq, departed_at);
                     drop(leaving);
-                    let tell = || hosts.tell_departed(hop.host, permit.seq, departed_at, late);
+                    let tell =
+                        || hosts.tell_departed(hop.host, permit.seq, departed_at, late, &noted);
                     let told = self.gate.persistently(tell);
                     let (told, (head, received)) = tokio::join!(told, head);
                     told?;

@@ -177,10 +177,10 @@ impl Hosts {
     }
 
     /// P1: departure `seq` really left at `at`. What follows in this process is measured from then.
-    pub(crate) fn note_departed(&self, host: &Host, seq: u64, at: Timestamp) {
+    pub(crate) fn note_departed(&self, host: &Host, seq: u64, at: Timestamp) -> Batch {
         lock(&host.record).amend(|state| {
             state.note_departed(seq, at);
-        });
+        })
     }
 
     /// The same for other processes, where it left so `late` after it was permitted that it matters to them.
@@ -191,8 +191,9 @@ impl Hosts {
         seq: u64,
         at: Timestamp,
         late: Duration,
+        noted: &Batch,
     ) -> Result<(), Error> {
-        if late < UNTOLD {
+        if late < UNTOLD || self.stands(host, Arc::clone(noted)).await? {
             return Ok(());
         }
         let note = |state: &HostState| {

@@ -89,8 +89,7 @@ impl Record {
 
     /// Changes the state. The answer tells, in time, whether that stands.
     pub(super) fn change(&mut self, next: HostState) -> Batch {
-        self.amend(|state| *state = next);
-        Arc::clone(&self.open)
+        self.amend(|state| *state = next)
     }
 
     /// Changes the state by a departure, which is to be told of by [`left`](Self::left).
@@ -115,12 +114,13 @@ impl Record {
             .is_some()
     }
 
-    /// A change that is stored with the next one.
-    pub(super) fn amend(&mut self, change: impl FnOnce(&mut HostState)) {
+    /// The same in place. Where nobody waits for the answer, it is stored with the next change.
+    pub(super) fn amend(&mut self, change: impl FnOnce(&mut HostState)) -> Batch {
         if let Some(kept) = &mut self.kept {
             change(&mut kept.state);
             self.mark += 1;
         }
+        Arc::clone(&self.open)
     }
 
     /// The changes made so far, which are now being stored.
