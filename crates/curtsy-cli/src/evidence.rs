@@ -30,6 +30,14 @@ pub(crate) fn evidence(
                 short(delay.max())
             ))
         }
+        Reason::LearnedRate => state.learned_pace().map(|pace| {
+            let ago = short(now.since(pace.learned_at));
+            format!("it refused {:.3}/s, learned {ago} ago", pace.refused)
+        }),
+        Reason::Concurrency => {
+            let most = state.learned_concurrency()?;
+            Some(format!("{most} at once"))
+        }
         Reason::DynamicDelay => Some(format!("dynamic delay {}", short(state.dynamic_delay()))),
         _ => None,
     }

@@ -38,6 +38,7 @@ pub use decision::{Bound, Decision, Decline, Permit};
 pub use draw::Draw;
 pub use forecast::{Course, Forecast, forecast};
 pub use interval::{Interval, Inverted};
+pub use learned::LearnedPace;
 pub use observe::{Attempt, Change, Observed, observe, observe_body};
 pub use outcome::{Answer, Class, Failure, Kind, classify};
 pub use pace::{Ask, Bounds, bounds, decide, pace};

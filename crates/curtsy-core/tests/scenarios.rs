@@ -236,6 +236,25 @@ fn a_rolling_window_whose_length_is_not_told_is_not_overrun_either() {
 }
 
 #[test]
+fn a_moving_window_that_tells_when_its_oldest_request_lapses_is_found_out() {
+    for (limit, window) in [(50, 5), (12, 2), (100, 10)] {
+        for reset in [
+            ResetAs::Epoch(Rounding::Up),
+            ResetAs::Epoch(Rounding::Down),
+            ResetAs::Seconds(Rounding::Up),
+            ResetAs::Fraction,
+        ] {
+            let meter = Meter::sliding_that_tells_the_next(limit, window * SECOND);
+            let run = saturate(&Client::fast(), server(meter, Fields::Trio, reset), 20);
+            let used = use_since_third(&run);
+            let what = format!("{limit} in {window} s, {reset:?}");
+            assert_eq!(run.server.refused(), 0, "{what}");
+            assert!(used >= 0.75, "{used:.3}: {what}");
+        }
+    }
+}
+
+#[test]
 fn of_two_quotas_at_once_neither_is_overrun_and_the_tighter_is_used() {
     for (one, other) in [
         ((10, 1), (100, 60)),

@@ -77,7 +77,13 @@ impl Modelled {
             page: self.script.page.clone(),
             rest: String::new(),
         };
-        let reply = word(&self.script, Some(&ruling), chosen, self.epoch + ready, ready);
+        let reply = word(
+            &self.script,
+            Some(&ruling),
+            chosen,
+            self.epoch + ready,
+            ready,
+        );
         let status = reply.fault.is_none().then_some(reply.status.as_u16());
         let nth = self.arrivals.len();
         self.arrivals.push(Arrival {

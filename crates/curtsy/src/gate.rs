@@ -420,7 +420,10 @@ impl Ready {
 
 /// Whether the wait is for another request's answer.
 fn is_answer(reason: Reason) -> bool {
-    matches!(reason, Reason::FirstAnswer | Reason::Probe)
+    matches!(
+        reason,
+        Reason::FirstAnswer | Reason::Probe | Reason::Concurrency
+    )
 }
 
 /// What must not be connected to at all is no departure.

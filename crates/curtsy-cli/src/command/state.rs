@@ -136,6 +136,17 @@ fn describe(state: &HostState, now: Timestamp) -> Vec<String> {
             ago(quota.read_at())
         ));
     }
+    if let Some(pace) = state.learned_pace() {
+        lines.push(format!(
+            "learned rate   {:.2}/s; it refused {:.2}/s {}",
+            pace.rate,
+            pace.refused,
+            ago(pace.learned_at)
+        ));
+    }
+    if let Some(most) = state.learned_concurrency() {
+        lines.push(format!("concurrency    {most} at once, as far as it bears"));
+    }
     if let Some(hold) = state.hold(now) {
         lines.push(format!(
             "hold           until {} (in {}; {}, set {})",

@@ -58,9 +58,10 @@ fn doing(view: &ScopeView, now: Timestamp) -> String {
         Some(bound) if bound.reason == Reason::QuotaExhausted => {
             format!("quota used up for {}", countdown(bound.not_before, now))
         }
-        Some(bound) if bound.reason == Reason::FirstAnswer || bound.reason == Reason::Probe => {
-            bound.reason.sentence().to_owned()
-        }
+        Some(Bound {
+            reason: reason @ (Reason::FirstAnswer | Reason::Probe | Reason::Concurrency),
+            ..
+        }) => reason.sentence().to_owned(),
         Some(bound) if bound.reason == Reason::Free => "flows".to_owned(),
         Some(bound) if is_slow(view, bound) => format!(
             "next in {}: {}",
@@ -78,7 +79,7 @@ fn is_slow(view: &ScopeView, bound: Bound) -> bool {
     let interval = match bound.reason {
         Reason::CrawlDelay => state.and_then(HostState::crawl_delay),
         Reason::ConfiguredDelay => view.policy.delay.map(|delay| delay.max()),
-        Reason::Rate | Reason::Quota => state
+        Reason::Rate | Reason::LearnedRate | Reason::Quota => state
             .and_then(|state| curtsy::core::pace(&view.policy, state))
             .map(|(rate, _)| Duration::from_secs_f64(rate.recip())),
         _ => None,
@@ -96,6 +97,9 @@ fn because(view: &ScopeView, bound: Bound, now: Timestamp) -> String {
         Reason::Quota => state
             .and_then(rate)
             .map(|rate| format!("{rate} by its quota")),
+        Reason::LearnedRate => state
+            .and_then(rate)
+            .map(|rate| format!("{rate}, as much as it bears")),
         Reason::UnstatedPace => Some("it says nothing of pace".to_owned()),
         reason => state.and_then(|state| evidence(&view.policy, state, reason, now)),
     }

@@ -204,6 +204,7 @@ fn set_backoff(layers: &mut Layers<'_>, p: &mut PolicyValues) -> Result<(), Fail
         None,
         &mut p.backoff_max,
     )?;
+    layers.set(key("recovery"), None, &mut p.recovery)?;
     layers.set(
         key("backoff_decay").or("backoff_decay_s"),
         None,

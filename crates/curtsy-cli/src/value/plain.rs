@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use curtsy_core::Preset;
-use curtsy_core::policy::OverCap;
+use curtsy_core::policy::{OverCap, Recovery};
 use curtsy_core::signal::Profile;
 use serde::de::{DeserializeOwned, IntoDeserializer, value::Error as NameError};
 use serde::{Deserialize, Serialize};
@@ -177,6 +177,7 @@ macro_rules! name {
 name! {
     Preset: "compliant", "http_client", "raw";
     OverCap: "defer", "clamp";
+    Recovery: "adaptive", "linear";
     Scoping: "host", "registrable_domain";
     Profile: "discord-v6", "openalex", "prisjakt";
 }

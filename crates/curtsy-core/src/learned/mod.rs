@@ -94,6 +94,19 @@ pub(crate) struct Learned {
     pub(crate) suspect_until: u64,
 }
 
+/// What a server was found to bear that does not say so, in departures/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LearnedPace {
+    /// The rate by now, where the operator allows as much.
+    pub rate: f64,
+    /// A rate that it has borne; zero where only refusals are known.
+    pub borne: f64,
+    /// The rate that it last refused.
+    pub refused: f64,
+    /// When that was.
+    pub learned_at: Timestamp,
+}
+
 /// An overload: refusals from one instant to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Overload {
@@ -152,6 +165,16 @@ impl Learned {
         let learned = self.bracket.map(|bracket| bracket.rate(departures));
         let eased = self.eased_by.map(|_| learned.unwrap_or(most) / 2.0);
         eased.or(learned).filter(|rate| *rate < most)
+    }
+
+    /// What is known after `departures` departures.
+    pub(crate) fn pace(&self, departures: u64) -> Option<LearnedPace> {
+        self.bracket.map(|bracket| LearnedPace {
+            rate: bracket.rate(departures),
+            borne: bracket.low,
+            refused: bracket.high,
+            learned_at: bracket.learned_at,
+        })
     }
 
     /// A request that departed at `departed` was refused; `rate` is the bucket's until then.

@@ -63,6 +63,8 @@ pub struct Quota {
     /// How its resets are named, and whether the last one was named otherwise.
     form: Option<Form>,
     is_form_doubtful: bool,
+    /// The first reading of this window found all of it there.
+    fresh: bool,
     /// It has reset, and nothing has been read of the window that later departures opened.
     unread: bool,
     /// Departures that the server had not counted in `remaining`.
@@ -95,6 +97,7 @@ impl Quota {
             hasty: 0,
             form: told.reset.map(|reset| reset.form),
             is_form_doubtful: false,
+            fresh: false,
             unread: false,
             uncounted: 0,
             read_by: reading.seq,
@@ -102,6 +105,7 @@ impl Quota {
             opened: reading.received,
             opened_after: None,
         };
+        quota.fresh = quota.is_whole(reading);
         quota.take(reading);
         quota
     }
@@ -154,8 +158,14 @@ impl Quota {
             Window::This => self.narrow(reading),
             Window::Next if self.rolling => self.take(reading),
             Window::Next => {
+                let lapsed = self.first_lapse(reading);
                 self.learn(reading);
                 self.opened = reading.received;
+                self.fresh = self.is_whole(reading);
+                if let Some(window) = lapsed {
+                    (self.rolling, self.window) = (true, Some(window));
+                    self.opened = reading.received.before(window);
+                }
                 self.take(reading);
             }
             Window::Rolling => {
@@ -355,14 +365,32 @@ impl Quota {
         (self.unread, self.doubtful) = (false, false);
     }
 
+    /// Whether nothing but what departed since has been used of it.
+    fn is_whole(&self, reading: &Reading<'_>) -> bool {
+        let told = self.limit.zip(reading.quota.remaining);
+        told.is_some_and(|(limit, now)| {
+            now.saturating_add(reading.uncounted).saturating_add(1) >= limit
+        })
+    }
+
+    /// H5b: how long a window lasts that is not published, and gives back one by one: all was there when it
+    /// opened, and now that its reset has come, only what was used first has come back. (Flask-Limiter's
+    /// moving window tells as the reset when the oldest request lapses.)
+    fn first_lapse(&self, reading: &Reading<'_>) -> Option<Duration> {
+        let is_unknown = reading.quota.window.is_none() && self.window.is_none();
+        let came_back = self.can_have_reset_by(reading.received) && !self.is_whole(reading);
+        (is_unknown && self.fresh && came_back).then(|| {
+            let seen = reading.received.since(self.opened);
+            whole_millis(whole_seconds(seen.saturating_add(2 * reading.way())))
+        })
+    }
+
     /// What the end of a window tells: whether all came back at once, and where the end was seen, how the
     /// server rounds and how long a window lasts.
     fn learn(&mut self, reading: &Reading<'_>) {
         let told = reading.quota;
         let has_refilled = self.has_refilled(reading);
-        let is_whole = self.limit.zip(told.remaining).is_some_and(|(limit, now)| {
-            now.saturating_add(reading.uncounted).saturating_add(1) >= limit
-        });
+        let is_whole = self.is_whole(reading);
         self.whole = Some(is_whole);
         let lasted = reading.received.since(self.opened);
         self.hasty = match told.window {

@@ -10,22 +10,23 @@ use crate::Timestamp;
 use crate::signal::Form;
 use crate::time::Offset;
 
-const ROLLING: u16 = 1;
-const UNREAD: u16 = 2;
-const OVERLONG: u16 = 4;
-const WHOLE: u16 = 8;
-const DOUBTFUL: u16 = 16;
-const STEERS: u16 = 32;
-const PARTIAL: u16 = 64;
-const ODD: u16 = 128;
+const ROLLING: u32 = 1;
+const UNREAD: u32 = 2;
+const OVERLONG: u32 = 4;
+const WHOLE: u32 = 8;
+const DOUBTFUL: u32 = 16;
+const STEERS: u32 = 32;
+const PARTIAL: u32 = 64;
+const ODD: u32 = 128;
 /// Above the flags stand the number of hasty resets and the roundings.
-const HASTY: u16 = 256;
-const ROUNDINGS: u16 = 1_024;
+const HASTY: u32 = 256;
+const ROUNDINGS: u32 = 1_024;
 
 /// Above those, how resets are named.
-const DELAYS: u16 = 8_192;
-const INSTANTS: u16 = 16_384;
-const OTHERWISE: u16 = 32_768;
+const DELAYS: u32 = 8_192;
+const INSTANTS: u32 = 16_384;
+const OTHERWISE: u32 = 32_768;
+const FRESH: u32 = 65_536;
 
 /// A [`Quota`] as JSON has it. All times are in milliseconds.
 #[derive(Serialize, Deserialize)]
@@ -43,7 +44,7 @@ pub(crate) struct StoredQuota(
     /// How many departures before the last one it was read by.
     u64,
     /// Flags, hasty resets and roundings.
-    u16,
+    u32,
     /// The low end of its reset's bracket.
     Option<Offset>,
     /// The high end, from the low one.
@@ -58,7 +59,7 @@ pub(crate) struct StoredQuota(
 
 impl StoredQuota {
     pub(crate) fn of(quota: Quota, base: Timestamp, departures: u64) -> Self {
-        let flags: u16 = [
+        let flags: u32 = [
             (quota.rolling, ROLLING),
             (quota.unread, UNREAD),
             (quota.overlong, OVERLONG),
@@ -70,6 +71,7 @@ impl StoredQuota {
             (quota.form == Some(Form::Delay), DELAYS),
             (quota.form == Some(Form::Instant), INSTANTS),
             (quota.is_form_doubtful, OTHERWISE),
+            (quota.fresh, FRESH),
         ]
         .into_iter()
         .filter_map(|(is_set, flag)| is_set.then_some(flag))
@@ -84,7 +86,7 @@ impl StoredQuota {
             quota.remaining,
             quota.uncounted,
             departures.wrapping_sub(quota.read_by),
-            flags + u16::from(quota.hasty.min(3)) * HASTY + u16::from(roundings) * ROUNDINGS,
+            flags + u32::from(quota.hasty.min(3)) * HASTY + u32::from(roundings) * ROUNDINGS,
             quota.reset.map(|reset| Offset::of_millis(reset.low, base)),
             Offset::of_millis(width, quota.reset.map_or(base, |reset| reset.low)),
             Offset::of_millis(quota.counted_at, base),
@@ -121,7 +123,7 @@ impl StoredQuota {
                 Bracket {
                     low,
                     high: width.millis_from(low),
-                    roundings: Roundings::of_bits(flags / ROUNDINGS),
+                    roundings: Roundings::of_bits((flags / ROUNDINGS) as u16),
                 }
             }),
             rolling: flags & ROLLING != 0,
@@ -140,6 +142,7 @@ impl StoredQuota {
                 _ => None,
             },
             is_form_doubtful: flags & OTHERWISE != 0,
+            fresh: flags & FRESH != 0,
             hasty: (flags / HASTY % 4) as u8,
             unread: flags & UNREAD != 0,
             uncounted,

@@ -13,7 +13,7 @@ use crate::bucket::Bucket;
 use crate::concurrency::Concurrency;
 use crate::flights::Flights;
 use crate::latency::Latencies;
-use crate::learned::Learned;
+use crate::learned::{Learned, LearnedPace};
 use crate::policy::{LONGEST_DURATION, Policy};
 use crate::quota::Quota;
 use crate::signal::LONGEST_WAIT;
@@ -249,10 +249,10 @@ impl HostState {
         self.rate
     }
 
-    /// L1: the rate that the server was found to bear, departures/s.
+    /// L1: what the server was found to bear; `None` where it has never refused.
     #[must_use]
-    pub fn learned_rate(&self) -> Option<f64> {
-        self.learned.rate(self.departures, f64::INFINITY)
+    pub fn learned_pace(&self) -> Option<LearnedPace> {
+        self.learned.pace(self.departures)
     }
 
     /// L5: how many requests at once it was found to bear; `None` where only the policy limits them.

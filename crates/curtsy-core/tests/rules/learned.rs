@@ -22,14 +22,14 @@ fn refused() -> Scene {
 }
 
 fn learned(scene: &Scene) -> f64 {
-    scene.state.learned_rate().unwrap()
+    scene.state.learned_pace().unwrap().rate
 }
 
 #[test]
 fn l1_nothing_is_learned_without_an_overload_nor_of_a_quota_that_is_published() {
     let mut scene = fast();
     (0..100).for_each(|_| drop(scene.fetch(200, &[])));
-    assert_eq!(scene.state.learned_rate(), None);
+    assert_eq!(scene.state.learned_pace(), None);
     let told = [
         ("ratelimit-limit", "50"),
         ("ratelimit-remaining", "40"),
@@ -38,7 +38,7 @@ fn l1_nothing_is_learned_without_an_overload_nor_of_a_quota_that_is_published() 
     scene.fetch(200, &told);
     scene.fetch(429, &[]);
     scene.fetch(200, &told);
-    assert_eq!(scene.state.learned_rate(), None);
+    assert_eq!(scene.state.learned_pace(), None);
 }
 
 #[test]
@@ -109,7 +109,10 @@ fn l3_it_survives_a_restart_ages_and_is_forgotten() {
         let before = learned(&scene);
         scene.pass(secs(days * DAY + 20));
         scene.fetch(200, &[]);
-        let after = scene.state.learned_rate().unwrap_or(f64::INFINITY);
+        let after = scene
+            .state
+            .learned_pace()
+            .map_or(f64::INFINITY, |pace| pace.rate);
         assert!(
             after - before >= expected,
             "{days} days: {before} then {after}"
@@ -171,7 +174,7 @@ fn l5_a_refusal_among_more_than_were_ever_admitted_is_about_their_number() {
     }
     scene.fetch(200, &[]);
     assert_eq!(scene.state.learned_concurrency(), Some(3));
-    assert_eq!(scene.state.learned_rate(), None);
+    assert_eq!(scene.state.learned_pace(), None);
     scene.pass(secs(10));
     (0..3).for_each(|_| _ = scene.depart());
     assert_eq!(scene.bound().reason, Reason::Concurrency);

@@ -20,9 +20,9 @@ use tokio_rustls::TlsAcceptor;
 use super::body::AnswerBody;
 use super::content::Source;
 use super::ledger::{Ledger, Underway};
-use crate::reply::{Hold, Reply, word};
 use super::stopping::Stopping;
 use super::wire::{Stream, Switch, Wire};
+use crate::reply::{Hold, Reply, word};
 use crate::script::Fault;
 
 /// How much of a request's body is read before the answer; a longer one loses its connection.

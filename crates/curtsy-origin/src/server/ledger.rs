@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use http::{HeaderMap, Request, Version};
 
-use crate::reply::Chosen;
 use crate::arrival::{Arrival, Protocol, Verdict, as_micros};
 use crate::clock::Clock;
 use crate::log::LogWriter;
 use crate::referee::{Referee, Ruling};
+use crate::reply::Chosen;
 use crate::script::{Page, Robots, Script, Series};
 use crate::service::Workers;
 
