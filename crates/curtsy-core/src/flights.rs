@@ -96,6 +96,23 @@ impl Flights {
             .max()
     }
 
+    /// When those that departed after `since` and are in the air at `now` will have been answered or lost.
+    pub(crate) fn down_since(
+        &self,
+        since: Timestamp,
+        timeout: Duration,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let later = self
+            .0
+            .iter()
+            .filter(|flight| flight.departed > rounded_up(since));
+        later
+            .map(|flight| flight.lost_at(timeout))
+            .filter(|lost| *lost > now)
+            .max()
+    }
+
     /// When fewer than `most` of those in the air at `now` will be left at the latest; `None`: now.
     pub(crate) fn fewer_by(
         &self,

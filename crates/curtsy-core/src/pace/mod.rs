@@ -264,7 +264,10 @@ fn add_solo(bounds: &mut Bounds, policy: &Policy, state: &HostState, now: Timest
     // L4: one probe at a time until one is answered well.
     if policy.learns()
         && !state.backoff.delay.is_zero()
-        && let Some(not_before) = state.flights.all_down_by(policy.timeout, now)
+        && let Some(not_before) =
+            state
+                .flights
+                .down_since(state.backoff.multiplied_at, policy.timeout, now)
     {
         bounds.add(Bound {
             not_before,
