@@ -25,8 +25,13 @@ pub enum StoreErrorKind {
     Damaged,
     /// A later version of curtsy wrote it.
     Newer,
-    /// It is a sound file that something other than this driver made.
+    /// It is sound, and not what this driver works with: the file of another program, a server that is too
+    /// old or of another kind.
     Foreign,
+    /// What the call is about is no longer there: the job was cancelled.
+    Gone,
+    /// It does not let this user in, or not do what is needed.
+    Denied,
     /// It can be read but not written.
     ReadOnly,
     /// There is no room left.

@@ -1,11 +1,13 @@
 //! The trait of a store of versioned values, and its words.
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use curtsy_core::Timestamp;
 
 use crate::error::{StoreError, StoreErrorKind};
+use crate::shared_clock::SharedClock;
+use crate::watch::Watch;
 
 /// The longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = 1024;
@@ -44,8 +46,13 @@ pub trait HostStore: Send + Sync + fmt::Debug {
     async fn keys(&self, prefix: &str) -> Result<Vec<String>, StoreError>;
 
     /// The clock that all who share this store go by; `None` where that is the caller's own.
-    async fn now(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(None)
+    fn clock(&self) -> Option<Arc<SharedClock>> {
+        None
+    }
+
+    /// Tells of changes that others make of the value under `key`; `None` where the store cannot.
+    fn watch(&self, _key: &str) -> Option<Watch> {
+        None
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Drivers: [`MemoryStore`] and [`MemoryQueue`] are the reference that forgets everything at the end
 //! of the process; [`SqliteStore`] and [`SqliteQueue`] (feature `sqlite`, on by default) keep one file
-//! each. The feature `conformance` opens the suites that every driver has to pass.
+//! each; [`RedisStore`] and [`RedisQueue`] (feature `redis`) is for workers on many machines. The feature `conformance` opens the suites that every driver has to pass.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -17,8 +17,13 @@ pub mod host_store;
 pub mod lock;
 pub mod memory;
 pub mod queue;
+#[cfg(feature = "redis")]
+pub mod redis;
+mod redis_url;
+mod shared_clock;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+mod watch;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use host_store::{HostStore, Swap, Version, Versioned};
@@ -28,5 +33,10 @@ pub use queue::{
     Counts, Enqueued, Lease, LeaseToken, LeasedScope, NewUrl, Page, Queue, QueuedUrl, Rest,
     ScopeCounts, Settled, Settlement, UrlId, UrlRecord, UrlState,
 };
+#[cfg(feature = "redis")]
+pub use redis::{RedisQueue, RedisStore};
+pub use redis_url::RedisUrl;
+pub use shared_clock::{Reading, SharedClock};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteQueue, SqliteStore};
+pub use watch::Watch;

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use curtsy_core::Timestamp;
 
 use crate::error::StoreError;
+use crate::shared_clock::SharedClock;
+use crate::watch::Watch;
 
 /// The most URLs that one lease or one page hands out.
 pub const MAX_PAGE: usize = 32;
@@ -36,7 +39,7 @@ pub trait Queue: Send + Sync + fmt::Debug {
     /// Leases up to `scopes` scopes that have something due and that nobody else has, until
     /// `now + length`, each with its first `page` (1 to [`MAX_PAGE`]) due URLs.
     ///
-    /// `now` is [`Queue::now`] where that is given.
+    /// `now` is by [`Queue::clock`] where that is given.
     async fn lease_due(
         &self,
         worker: &str,
@@ -98,19 +101,35 @@ pub trait Queue: Send + Sync + fmt::Debug {
     /// all results once.
     async fn reopen(&self, outcomes: &[&str]) -> Result<u64, StoreError>;
 
-    /// Ends all leases and says how many there were: for the one worker of a job that knows, by an
-    /// exclusive lock, that every earlier one is gone.
-    async fn take_over(&self) -> Result<u64, StoreError>;
+    /// Ends all leases of this worker and says how many there were: for one that knows, by an exclusive
+    /// lock, that whoever had its name before is gone.
+    async fn take_over(&self, worker: &str) -> Result<u64, StoreError>;
 
-    /// A small value of the job, such as its parameters or where its audit log stands.
+    /// A small value of this worker's in the job, such as where its audit log stands.
     async fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Sets small values of the job, all of them or none.
+    /// Sets small values of this worker's, all of them or none.
     async fn set_meta(&self, entries: Vec<(String, Vec<u8>)>) -> Result<(), StoreError>;
 
-    /// The clock that all workers of this job go by; `None` where that is the caller's own.
-    async fn now(&self) -> Result<Option<Timestamp>, StoreError> {
+    /// Whether workers of other directories work on this job too.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Where the job is shared: when the first of all leases ends, unless it is renewed.
+    async fn next_lease_end(&self) -> Result<Option<Timestamp>, StoreError> {
         Ok(None)
+    }
+
+    /// Tells when something may have become due, or the job is done or cancelled; `None` where nobody else
+    /// works on it.
+    fn watch(&self) -> Option<Watch> {
+        None
+    }
+
+    /// The clock that all workers of this job go by; `None` where that is the caller's own.
+    fn clock(&self) -> Option<Arc<SharedClock>> {
+        None
     }
 }
 

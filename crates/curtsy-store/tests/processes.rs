@@ -162,7 +162,7 @@ async fn a_killed_worker_loses_no_result_that_was_acknowledged() {
 #[ignore = "a child of a_killed_worker_loses_no_result_that_was_acknowledged"]
 async fn child_works() {
     let queue = SqliteQueue::open(&dir().join("queue.db")).await.unwrap();
-    queue.take_over().await.unwrap();
+    queue.take_over("w").await.unwrap();
     loop {
         let leased = queue.lease_due("w", 3, 2, LEASE, NOW).await.unwrap();
         if leased.is_empty() {

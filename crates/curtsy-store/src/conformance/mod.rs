@@ -3,8 +3,9 @@
 //! [`host_store_conformance!`](crate::host_store_conformance) and
 //! [`queue_conformance!`](crate::queue_conformance) make one test of each function here. Their argument
 //! is an async function that opens an empty store, `Arc<dyn HostStore>` or `Arc<dyn Queue>`, and returns
-//! it in a pair with whatever has to outlive it; `tests/memory.rs` is the least example. The calling
-//! crate needs tokio with `macros` and `rt-multi-thread`.
+//! it in a pair with whatever has to outlive it, and before it what each test is to be marked with, as
+//! `#[ignore]`; `tests/memory.rs` is the least example. The calling crate needs tokio with `macros` and
+//! `rt-multi-thread`.
 
 pub mod host_store;
 pub mod model;
@@ -15,8 +16,8 @@ mod steps;
 /// One `#[tokio::test]` for each function of [`conformance::host_store`](host_store).
 #[macro_export]
 macro_rules! host_store_conformance {
-    ($open:path) => {
-        $crate::conformance_tests! { $open, host_store:
+    ($(#[$attribute:meta])* $open:path) => {
+        $crate::conformance_tests! { [$(#[$attribute])*] $open, host_store:
             an_absent_key_loads_as_none,
             what_was_swapped_in_is_loaded,
             a_swap_of_an_absent_key_creates_it_once,
@@ -36,8 +37,8 @@ macro_rules! host_store_conformance {
 /// One `#[tokio::test]` for each function of [`conformance::queue`](queue) and its neighbours.
 #[macro_export]
 macro_rules! queue_conformance {
-    ($open:path) => {
-        $crate::conformance_tests! { $open, queue:
+    ($(#[$attribute:meta])* $open:path) => {
+        $crate::conformance_tests! { [$(#[$attribute])*] $open, queue:
             an_empty_queue_has_nothing_to_tell,
             the_same_url_twice_is_one_url,
             a_url_is_handed_back_as_it_came,
@@ -50,7 +51,7 @@ macro_rules! queue_conformance {
             counts_are_kept_by_scope,
             small_values_are_kept_together,
         }
-        $crate::conformance_tests! { $open, queue_lease:
+        $crate::conformance_tests! { [$(#[$attribute])*] $open, queue_lease:
             a_scope_has_one_worker_at_a_time,
             pages_follow_each_other_in_input_order,
             a_page_is_bounded_whatever_is_asked_for,
@@ -61,11 +62,11 @@ macro_rules! queue_conformance {
             a_parked_scope_counts_as_deferred_until_its_instant,
             a_url_added_to_a_leased_scope_is_handed_to_its_worker,
             urls_added_behind_deferred_ones_are_not_missed,
-            taking_over_ends_every_lease,
+            taking_over_ends_the_leases_of_that_worker,
             a_dropped_call_leaves_no_lease_behind,
             sixteen_workers_finish_each_url_once,
         }
-        $crate::conformance_tests! { $open, model:
+        $crate::conformance_tests! { [$(#[$attribute])*] $open, model:
             random_calls_are_answered_as_by_the_reference,
         }
     };
@@ -75,13 +76,18 @@ macro_rules! queue_conformance {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! conformance_tests {
-    ($open:path, $suite:ident: $($name:ident,)+) => {
-        $(
+    ([$(#[$attribute:meta])*] $open:path, $suite:ident: $($name:ident,)+) => {
+        $crate::conformance_tests! { @each [[$(#[$attribute])*]] $open, $suite: $($name,)+ }
+    };
+    (@each $attributes:tt $open:path, $suite:ident: $($name:ident,)+) => {
+        $($crate::conformance_tests! { @one $attributes $open, $suite: $name })+
+    };
+    (@one [[$(#[$attribute:meta])*]] $open:path, $suite:ident: $name:ident) => {
             #[tokio::test]
+            $(#[$attribute])*
             async fn $name() {
                 let (store, _guard) = $open().await;
                 $crate::conformance::$suite::$name(store).await;
             }
-        )+
     };
 }

@@ -188,7 +188,7 @@ async fn make((queue, leases): &mut Side, call: &Call) -> String {
             )
         }
         Call::Reopen => format!("{:?}", queue.reopen(&["failed"]).await.expect("reopen")),
-        Call::TakeOver => format!("{:?}", queue.take_over().await.expect("take_over")),
+        Call::TakeOver => format!("{:?}", queue.take_over("w").await.expect("take_over")),
     }
 }
 

@@ -20,7 +20,7 @@ pub async fn an_empty_queue_has_nothing_to_tell(queue: Arc<dyn Queue>) {
     assert_eq!(records(&*queue).await, []);
     assert_eq!(queue.scope_counts(None, 10).await.expect("scopes"), []);
     assert_eq!(queue.meta("seq").await.expect("meta"), None);
-    assert_eq!(queue.take_over().await.expect("take_over"), 0);
+    assert_eq!(queue.take_over("w").await.expect("take_over"), 0);
 }
 
 /// Input may be added again, whole or in part.

@@ -264,15 +264,16 @@ pub async fn urls_added_behind_deferred_ones_are_not_missed(queue: Arc<dyn Queue
     assert_eq!(more(&*queue, &mut leased, at(99)).await, []);
 }
 
-/// After a crash of the only worker nobody waits for its leases to end.
-pub async fn taking_over_ends_every_lease(queue: Arc<dyn Queue>) {
-    for scope in ["a.org", "b.org"] {
+/// When a worker comes back after a crash, nobody waits for its leases to end.
+pub async fn taking_over_ends_the_leases_of_that_worker(queue: Arc<dyn Queue>) {
+    for scope in ["a.org", "b.org", "c.org"] {
         add(&*queue, scope, 2).await;
     }
     let dead = lease(&*queue, "dead", 2, at(1)).await;
+    assert_eq!(lease(&*queue, "alive", 1, at(1)).await.len(), 1);
     finish(&*queue, dead[0].urls[0].id, "fetched").await;
-    assert_eq!(queue.take_over().await.expect("take_over"), 2);
-    assert_eq!(counts(&*queue).await.leased_scopes, 0);
+    assert_eq!(queue.take_over("dead").await.expect("take_over"), 2);
+    assert_eq!(counts(&*queue).await.leased_scopes, 1);
     let next = lease(&*queue, "next", 2, at(1)).await;
     assert_eq!(next[0].urls, dead[0].urls[1..]);
     assert_eq!(next[1].urls, dead[1].urls);

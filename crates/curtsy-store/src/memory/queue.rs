@@ -183,8 +183,8 @@ impl Queue for MemoryQueue {
         Ok(lock(&self.job).reopen(outcomes))
     }
 
-    async fn take_over(&self) -> Result<u64, StoreError> {
-        Ok(lock(&self.job).end_leases(|_| true))
+    async fn take_over(&self, worker: &str) -> Result<u64, StoreError> {
+        Ok(lock(&self.job).end_leases(|held| held.worker == worker))
     }
 
     async fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {

@@ -26,7 +26,10 @@ pub(super) fn told(path: &Path, kind: StoreErrorKind) -> StoreError {
         StoreErrorKind::Foreign => "is the database of another program",
         StoreErrorKind::ReadOnly => "cannot be written",
         StoreErrorKind::Full => "cannot grow: no room is left",
-        StoreErrorKind::Unavailable | StoreErrorKind::Invalid => "is not available",
+        StoreErrorKind::Unavailable
+        | StoreErrorKind::Denied
+        | StoreErrorKind::Gone
+        | StoreErrorKind::Invalid => "is not available",
     };
     StoreError::new(kind, format!("{} {what}", path.display()))
 }

@@ -134,7 +134,7 @@ impl Job {
         options: JobOptions,
     ) -> Result<Self, Error> {
         // The directory's lock says that every earlier worker is gone.
-        queue.take_over().await?;
+        queue.take_over(WORKER).await?;
         if options.retry_failed {
             queue
                 .reopen(&[

@@ -143,8 +143,8 @@ impl Queue for Flaky {
     async fn reopen(&self, outcomes: &[&str]) -> Result<u64, StoreError> {
         self.there()?.reopen(outcomes).await
     }
-    async fn take_over(&self) -> Result<u64, StoreError> {
-        self.there()?.take_over().await
+    async fn take_over(&self, worker: &str) -> Result<u64, StoreError> {
+        self.there()?.take_over(worker).await
     }
     async fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.there()?.meta(name).await

@@ -116,7 +116,7 @@ fn steps_of_each_call(deep: usize, hosts: usize) -> Vec<(&'static str, u64)> {
         lease::lease_due(c, "w", 1, 1, LEASE, NOW.after(LEASE)).unwrap();
     });
     count("take_over", &mut |c| {
-        lease::take_over(c).unwrap();
+        lease::take_over(c, "w").unwrap();
     });
     steps
 }

@@ -238,16 +238,16 @@ fn end_expired(connection: &Connection, now: Timestamp) -> rusqlite::Result<()> 
     Ok(())
 }
 
-pub(super) fn take_over(connection: &Connection) -> rusqlite::Result<u64> {
+pub(super) fn take_over(connection: &Connection, worker: &str) -> rusqlite::Result<u64> {
     let ended = connection
         .prepare_cached(concat!(
             "UPDATE scope SET due = ",
             first_due!("not_before"),
             ", ",
             set_free!(),
-            " WHERE leased_until IS NOT NULL"
+            " WHERE leased_until IS NOT NULL AND worker = ?1"
         ))?
-        .execute([])?;
+        .execute([worker])?;
     Ok(ended as u64)
 }
 

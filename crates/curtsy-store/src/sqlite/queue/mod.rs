@@ -167,8 +167,11 @@ impl Queue for SqliteQueue {
             .await
     }
 
-    async fn take_over(&self) -> Result<u64, StoreError> {
-        self.thread.write(lease::take_over).await
+    async fn take_over(&self, worker: &str) -> Result<u64, StoreError> {
+        let worker = worker.to_owned();
+        self.thread
+            .write(move |connection| lease::take_over(connection, &worker))
+            .await
     }
 
     async fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {

@@ -1,0 +1,35 @@
+//! The driver for fleets: workers on many machines share one Redis.
+//!
+//! # What is stored how
+//!
+//! Every key begins with `curtsy:` and has a hash tag, so that the keys of one call lie in one slot. A value
+//! of a scope is one string, `curtsy:{scope:example.org}`: eight versions of 8 bytes, the newest first, and
+//! then the value itself. It is kept for [`KEPT`] after its last change, which is longer than any hold.
+//!
+//! # Safe to repeat
+//!
+//! A call whose answer was lost may have run, or may run later. So a version is a random number that the
+//! writer draws before it asks, and a swap whose version stands among the last eight of a key *has* run: it
+//! is answered as it would have been the first time. A call whose answer was lost is repeated for four
+//! seconds before the store is told to be lost. Where a repeated swap finds none of that, but what others
+//! have written since, it cannot be told whether it ran, and the answer is `Unavailable`.
+//!
+//! # What survives what
+//!
+//! What the server is set up for. With an append-only file and `appendfsync everysec` an acknowledged change
+//! survives the end of its process, `kill -9` included, and a power cut takes the last second. A server that
+//! keeps nothing, or that evicts keys (`maxmemory-policy` other than `noeviction`), forgets holds.
+//!
+//! # Not supported
+//!
+//! Servers before Redis 6 (RESP3), redirections of a Redis Cluster, and Sentinel.
+
+mod failure;
+mod link;
+mod queue;
+mod script;
+mod state;
+mod watched;
+
+pub use queue::RedisQueue;
+pub use state::{KEPT, RedisStore};
