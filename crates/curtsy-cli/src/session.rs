@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy::clock::Clock;
-use curtsy::store::{HostStore, MemoryStore, SqliteStore, StoreErrorKind};
+use curtsy::store::{HostStore, MemoryStore, SqliteStore, StoreError, StoreErrorKind};
 use curtsy::transport::{Limits, Proxies, Transport};
 use curtsy::{Audit, Client, ErrorKind, Notices, Policies};
 use tokio::runtime::Runtime;
@@ -43,21 +43,37 @@ pub(crate) async fn told_to_stop() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
-/// A client as the settings want it.
+/// Where the state of scopes is, and the clock of all who share it.
+pub(crate) struct State {
+    store: Arc<dyn HostStore>,
+    pub(crate) clock: Clock,
+}
+
+/// A client as the settings want it, that puts nothing on record.
 ///
 /// # Errors
 /// The state store cannot be opened, or an option makes no sense.
-pub(crate) async fn client(
+pub(crate) async fn client(settings: &Settings, notices: Notices) -> Result<Client, Failure> {
+    let state = State::open(&settings.fetch.state).await?;
+    client_with(settings, state, Audit::off(), notices)
+}
+
+/// A client as the settings want it, with this state and record.
+///
+/// # Errors
+/// An option makes no sense.
+pub(crate) fn client_with(
     settings: &Settings,
-    clock: Clock,
+    state: State,
     audit: Audit,
     notices: Notices,
 ) -> Result<Client, Failure> {
     let fetch = &settings.fetch;
+    let State { store, clock } = state;
     let transport = transport(settings, clock.clone())?;
     let mut builder = Client::builder()
         .policies(policies(settings))
-        .store(store(&fetch.state).await?)
+        .store(store)
         .transport(transport)
         .clock(clock)
         .audit(audit)
@@ -77,22 +93,54 @@ pub(crate) async fn client(
         .map_err(|error| failure("the client", &error))
 }
 
-/// The state store.
-///
-/// # Errors
-/// It cannot be opened: exit 4.
-pub(crate) async fn store(url: &StateUrl) -> Result<Arc<dyn HostStore>, Failure> {
-    match url {
-        StateUrl::Memory => Ok(Arc::new(MemoryStore::new())),
-        StateUrl::Sqlite(path) => match SqliteStore::open(path).await {
-            Ok(store) => Ok(Arc::new(store)),
-            Err(error) => Err(Failure::new(
-                Exit::Store,
-                format!("the state store {}", path.display()),
-                chain(&error),
-            )),
-        },
+impl State {
+    /// Opens the state store.
+    ///
+    /// # Errors
+    /// It cannot be opened: exit 4.
+    pub(crate) async fn open(url: &StateUrl) -> Result<Self, Failure> {
+        let opened: Result<Arc<dyn HostStore>, StoreError> = match url {
+            StateUrl::Memory => Ok(Arc::new(MemoryStore::new())),
+            StateUrl::Sqlite(path) => SqliteStore::open(path)
+                .await
+                .map(|store| Arc::new(store) as _),
+            StateUrl::Redis(url) => redis::state(url).await,
+        };
+        let store = opened.map_err(|error| store_failure("the state store", &error))?;
+        let clock = store.clock().map_or_else(Clock::system, Clock::shared);
+        Ok(Self { store, clock })
     }
+}
+
+#[cfg(feature = "redis")]
+mod redis {
+    use std::sync::Arc;
+
+    use curtsy::store::{HostStore, RedisStore, RedisUrl, StoreError};
+
+    pub(super) async fn state(url: &RedisUrl) -> Result<Arc<dyn HostStore>, StoreError> {
+        Ok(Arc::new(RedisStore::open(url).await?))
+    }
+}
+
+/// Without the feature no such URL can be read.
+#[cfg(not(feature = "redis"))]
+mod redis {
+    use std::sync::Arc;
+
+    use curtsy::store::{HostStore, RedisUrl, StoreError, StoreErrorKind};
+
+    pub(super) async fn state(_: &RedisUrl) -> Result<Arc<dyn HostStore>, StoreError> {
+        Err(StoreError::new(
+            StoreErrorKind::Invalid,
+            "no Redis is built in",
+        ))
+    }
+}
+
+/// An error of a store or queue while it is opened: its message names it.
+pub(crate) fn store_failure(what: &str, error: &StoreError) -> Failure {
+    Failure::new(Exit::Store, what, chain(error))
 }
 
 /// An error of the library as the user sees it, with the exit code of its kind.

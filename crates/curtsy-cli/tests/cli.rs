@@ -51,8 +51,8 @@ fn wrong_usage_is_one_line_and_exit_2() {
             "curtsy: --preset: \"polite\" is none of compliant, http_client, raw",
         ),
         (
-            "fetch --state redis://h",
-            "curtsy: --state: redis: is not supported in this version",
+            "fetch --state dynamodb://t",
+            "curtsy: --state: dynamodb: is not supported in this version",
         ),
         (
             "fetch --state ftp:",

@@ -4,12 +4,15 @@
 //! (behaviour S3), so that a step of the system's clock neither ends a hold nor stretches one. While
 //! a machine sleeps, the monotonic clock of most systems stands still: the clock is then behind wall
 //! time, which makes departures late and never early.
+//!
+//! A fleet goes by the clock of the store that it shares instead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::Timestamp;
+use curtsy_store::SharedClock;
 use tokio::time::Instant;
 
 /// The longest wait that is handed to a timer: 365 days. Tokio's timers reach 2.2 years and its
@@ -26,6 +29,8 @@ pub struct Clock {
 enum Source {
     /// Wall time as read at `started`.
     System { wall: Timestamp, started: Instant },
+    /// That of a store.
+    Shared(Arc<SharedClock>),
     /// Microseconds since the Unix epoch, moved by hand.
     Manual(Arc<AtomicU64>),
 }
@@ -44,6 +49,14 @@ impl Clock {
                 wall: Timestamp::from_micros(whole_micros(since_epoch)),
                 started: Instant::now(),
             },
+        }
+    }
+
+    /// The clock of a store, which all who share it go by.
+    #[must_use]
+    pub fn shared(clock: Arc<SharedClock>) -> Self {
+        Self {
+            source: Source::Shared(clock),
         }
     }
 
@@ -69,6 +82,7 @@ impl Clock {
                 wall.as_micros()
                     .saturating_add(whole_micros(started.elapsed())),
             ),
+            Source::Shared(clock) => clock.now(),
             Source::Manual(micros) => Timestamp::from_micros(micros.load(Ordering::Acquire)),
         }
     }
@@ -79,13 +93,15 @@ impl Clock {
     pub fn stamp(&self) -> Timestamp {
         match &self.source {
             Source::System { wall, started } => wall.after(started.elapsed()),
+            Source::Shared(clock) => clock.stamp(),
             Source::Manual(_) => self.now(),
         }
     }
 
     /// The instant at which this clock shows `at`, for a timer: never an earlier one, except that what
     /// lies further away than [`LONGEST_WAIT`] is brought to it. What has passed is an instant that
-    /// has passed. For a manual clock, which no timer follows, it is as far ahead as `at` is now.
+    /// has passed. For a store's clock, and a manual one, which no timer follows, it is as far ahead as `at`
+    /// is now.
     ///
     /// A timer that fires is a reason to ask again, not a permit.
     #[must_use]
@@ -96,7 +112,7 @@ impl Clock {
         }
         match &self.source {
             Source::System { wall, started } => *started + at.since(*wall),
-            Source::Manual(_) => Instant::now() + ahead,
+            Source::Shared(_) | Source::Manual(_) => Instant::now() + ahead,
         }
     }
 }

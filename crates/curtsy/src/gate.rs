@@ -14,6 +14,7 @@ use std::time::Duration;
 use curtsy_core::{Ask, Bound, Decision, Decline, Draw, Kind, Permit, Reason, Timestamp, decide};
 use curtsy_store::StoreErrorKind;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -28,6 +29,8 @@ use crate::transport::{
 const LEAD: Duration = Duration::from_secs(1);
 /// How often the store is asked whether another process's request has been answered.
 const PEER_POLL: Duration = Duration::from_secs(1);
+/// A permit that took longer to be stored may be out of date by then.
+const PROMPT: Duration = Duration::from_millis(20);
 /// The waits between two attempts to reach a store that is lost.
 const STORE_RETRY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
@@ -179,6 +182,7 @@ impl Gate {
         let host = caller.host;
         let mut ready: Option<Ready> = None;
         let mut look_again = false;
+        let mut peers = host.peers.lock().await;
         loop {
             if self.is_closed() {
                 return Err(closed());
@@ -270,9 +274,13 @@ impl Gate {
             } else {
                 bound.not_before
             };
+            if peers.is_none() && (!near || is_answer(bound.reason) && host.has_no_other_flight()) {
+                *peers = self.hosts.watch(host);
+            }
             tokio::select! {
                 () = self.until(until) => {}
                 () = changed => look_again = false,
+                () = host.changed_by_peer(&mut peers) => look_again = true,
                 () = self.until_closed() => return Err(closed()),
             }
         }
@@ -298,7 +306,14 @@ impl Gate {
                 }
             }
         };
-        if self.patiently(stands).await? {
+        let asked = Instant::now();
+        let mut stands = self.patiently(stands).await?;
+        if stands && asked.elapsed() > PROMPT {
+            // P9: another process may have met a hold since this one was let through.
+            self.patiently(|| self.hosts.reload(host)).await?;
+            stands = !host.is_held(self.clock.now());
+        }
+        if stands {
             return Ok(Some(flight));
         }
         flight.landed();

@@ -1,8 +1,7 @@
 //! `curtsy explain`: which bound holds the next departure, and what robots.txt says.
 
-use curtsy::clock::Clock;
 use curtsy::core::{Bound, Reason, Scope};
-use curtsy::{Audit, Explanation, RobotsSay};
+use curtsy::{Explanation, RobotsSay};
 use serde_json::{Value as Json, json};
 
 use crate::args::{ExplainArgs, GlobalArgs};
@@ -25,7 +24,7 @@ pub(crate) fn run(args: &ExplainArgs, global: &GlobalArgs) -> Result<Exit, Failu
 
 async fn explain(args: &ExplainArgs, settings: &Settings) -> Result<Exit, Failure> {
     let notices = notices(settings.fetch.verbosity, say);
-    let client = session::client(settings, Clock::system(), Audit::off(), notices).await?;
+    let client = session::client(settings, notices).await?;
     let explained = client
         .explain(&args.url)
         .await

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use curtsy::clock::Clock;
-use curtsy::{Audit, Body, Reply, Response};
+use curtsy::{Body, Reply, Response};
 
 use crate::args::{GetArgs, GlobalArgs};
 use crate::failure::{Exit, Failure};
@@ -26,7 +25,7 @@ pub(crate) fn run(args: &GetArgs, global: &GlobalArgs) -> Result<Exit, Failure> 
 
 async fn get(args: &GetArgs, settings: &Settings) -> Result<Exit, Failure> {
     let notices = notices(settings.fetch.verbosity, say);
-    let client = session::client(settings, Clock::system(), Audit::off(), notices).await?;
+    let client = session::client(settings, notices).await?;
     let reply = client
         .get(&args.url)
         .await

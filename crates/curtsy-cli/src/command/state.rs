@@ -1,8 +1,7 @@
 //! `curtsy state`: what is stored of scopes, and how to end a suppression or forget.
 
-use curtsy::clock::Clock;
 use curtsy::core::{Breaker, HostState, Scope, Suppression, Timestamp};
-use curtsy::{Audit, Client, Notices};
+use curtsy::{Client, Notices};
 use serde_json::json;
 
 use crate::args::{GlobalArgs, Options, StateCommand, StoreArgs};
@@ -27,8 +26,7 @@ pub(crate) fn run(
         json: false,
     })?;
     session::run(async {
-        let client =
-            session::client(&settings, Clock::system(), Audit::off(), Notices::default()).await?;
+        let client = session::client(&settings, Notices::default()).await?;
         match command {
             StateCommand::Show { scope, json } => show(&client, scope.as_deref(), *json).await,
             StateCommand::Lift { scope } => lift(&client, scope).await,

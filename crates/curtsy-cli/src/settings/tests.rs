@@ -383,8 +383,8 @@ fn a_mistake_in_the_file_is_told_with_its_line_and_the_nearest_key() {
             "curtsy.toml:2: max_body: must be at least 1 byte",
         ),
         (
-            "[fetch]\nstate = 'redis://h'",
-            "curtsy.toml:2: state: redis: is not supported in this version",
+            "[fetch]\nstate = 'dynamodb://t'",
+            "curtsy.toml:2: state: dynamodb: is not supported in this version",
         ),
         (
             "[fetch]\ncontact = 'me'",

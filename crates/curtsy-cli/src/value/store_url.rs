@@ -1,7 +1,8 @@
-//! Where state and queue are kept: `memory:`, `sqlite:`, `sqlite:PATH`.
+//! Where state and queue are kept: `memory:`, `sqlite:`, `sqlite:PATH`, `redis://…`.
 
 use std::path::PathBuf;
 
+use curtsy::store::RedisUrl;
 use serde_json::{Value as Json, json};
 
 use super::Value;
@@ -14,6 +15,8 @@ pub(crate) enum StateUrl {
     Memory,
     /// In an SQLite file, which other processes may share.
     Sqlite(PathBuf),
+    /// In a Redis, which other machines may share.
+    Redis(RedisUrl),
 }
 
 impl StateUrl {
@@ -34,9 +37,10 @@ impl Value for StateUrl {
             Some(("memory", "")) => Ok(Self::Memory),
             Some(("sqlite", "")) => Self::of_user(),
             Some(("sqlite", path)) => Ok(Self::Sqlite(PathBuf::from(path))),
-            Some(("redis" | "rediss" | "dynamodb", _)) => Err(not_built_in(text)),
+            Some(("redis" | "rediss" | "redis+unix", _)) => redis(text).map(Self::Redis),
+            Some(("dynamodb", _)) => Err(not_built_in(text)),
             _ => Err(format!(
-                "{text:?} is no state URL; write memory: or sqlite:PATH"
+                "{text:?} is no state URL; write memory:, sqlite:PATH or redis://HOST"
             )),
         }
     }
@@ -45,6 +49,7 @@ impl Value for StateUrl {
         match self {
             Self::Memory => json!("memory:"),
             Self::Sqlite(path) => json!(format!("sqlite:{}", path.display())),
+            Self::Redis(url) => json!(url.to_string()),
         }
     }
 }
@@ -73,6 +78,14 @@ impl Value for QueueUrl {
     }
 }
 
+fn redis(text: &str) -> Result<RedisUrl, String> {
+    if cfg!(feature = "redis") {
+        text.parse()
+    } else {
+        Err("this curtsy was built without Redis".to_owned())
+    }
+}
+
 /// Such a URL may hold a password, so only its scheme is repeated.
 fn not_built_in(url: &str) -> String {
     let scheme = url.split(':').next().unwrap_or_default();
@@ -94,6 +107,13 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "redis")]
+    #[test]
+    fn a_redis_is_shown_without_its_password() {
+        let url: StateUrl = read("redis://ann:secret@h:7000/2").unwrap();
+        assert_eq!(url.show(), "redis://ann@h:7000/2");
+    }
+
     #[test]
     fn what_cannot_hold_state_is_refused_without_its_password() {
         for text in [
@@ -101,15 +121,15 @@ mod tests {
             "memory",
             "memory:x",
             "state.db",
-            "redis://u:secret@h",
-            "rediss://secret@h",
+            "redis://u:secret@h/x",
+            "rediss://:secret@",
             "dynamodb://secret",
         ] {
             let error = read::<StateUrl>(text).unwrap_err();
             assert!(!error.contains("secret"), "{error}");
         }
         assert!(
-            read::<StateUrl>("redis://h")
+            read::<StateUrl>("dynamodb://table")
                 .unwrap_err()
                 .contains("not supported in this version")
         );

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use curtsy_core::{
     Ask, Bound, Breaker, FORMAT, HostState, Kind, Policy, Scope, Suppression, Timestamp, bounds,
 };
-use curtsy_store::{HostStore, StoreErrorKind, Swap, Version, Versioned};
+use curtsy_store::{HostStore, StoreErrorKind, Swap, Version, Versioned, Watch};
 use tokio::sync::{Notify, Semaphore};
 
 use super::record::Record;
@@ -24,6 +24,8 @@ pub(crate) struct Host {
     pub(super) storing: Arc<tokio::sync::Mutex<()>>,
     /// Tells who waits that the state has changed.
     pub(crate) changed: Notify,
+    /// Tells whose turn it is that another process has changed the state.
+    pub(crate) peers: tokio::sync::Mutex<Option<Watch>>,
     /// One waiter a scope, first come first served.
     pub(crate) turn: Arc<Semaphore>,
     /// Requests in flight.
@@ -44,6 +46,7 @@ impl Host {
             record: Mutex::default(),
             storing: Arc::default(),
             changed: Notify::new(),
+            peers: tokio::sync::Mutex::default(),
             turn: Arc::new(Semaphore::new(1)),
             flights: Arc::new(Semaphore::new(policy.per_host as usize)),
             waits_for: Mutex::default(),
@@ -105,6 +108,25 @@ impl Host {
         drop(record);
         self.changed.notify_waiters();
         taken
+    }
+
+    /// Waits until another process has changed the state; for ever where nobody tells of that.
+    pub(crate) async fn changed_by_peer(&self, peers: &mut Option<Watch>) {
+        let Some(watch) = peers else {
+            return std::future::pending().await;
+        };
+        loop {
+            let version = watch.changed().await;
+            let known = lock(&self.record).kept().map(|(version, _)| version);
+            if known != Some(version) {
+                return;
+            }
+        }
+    }
+
+    /// Whether this process has none in flight but the request whose turn it is.
+    pub(crate) fn has_no_other_flight(&self) -> bool {
+        self.flights.available_permits() + 1 == self.policy.per_host as usize
     }
 
     /// What the request whose turn it is waits for, for people to see.

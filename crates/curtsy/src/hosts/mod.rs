@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use curtsy_core::{HostState, Permit, Policy, Scope, Timestamp};
-use curtsy_store::{HostStore, Swap, Version};
+use curtsy_store::{HostStore, Swap, Version, Watch};
 
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -82,6 +82,11 @@ impl Hosts {
     /// The scopes met so far, but for those that nobody has used for long.
     pub(crate) fn all(&self) -> Vec<Arc<Host>> {
         lock(&self.known).hosts.values().map(Arc::clone).collect()
+    }
+
+    /// What tells of changes that other processes make of the state, where the store can.
+    pub(crate) fn watch(&self, host: &Host) -> Option<Watch> {
+        self.store.watch(&host.key)
     }
 
     /// Looks at the state as last seen; loaded where it was not seen yet.

@@ -19,7 +19,7 @@ use crate::failure::{Exit, Failure, chain};
 use crate::input::{Input, Line, Listed};
 use crate::notices::notices;
 use crate::progress::{Screen, speaker};
-use crate::session;
+use crate::session::{self, State};
 use crate::settings::{FetchSettings, Flags, Settings};
 
 /// The most URLs that are added to the queue at once: of a long list as many as have been read, of a slow
@@ -47,15 +47,10 @@ async fn fetch(
     warn(settings, &screen);
     let dir = JobDir::open(&fetch.out).map_err(|error| session::failure("fetch", &error))?;
     let queue = open_queue(&dir).await?;
-    let clock = Clock::system();
-    let audit = open_audit(fetch, &*queue, &clock).await?;
-    let client = session::client(
-        settings,
-        clock,
-        audit.clone(),
-        notices(fetch.verbosity, speaker(&screen)),
-    )
-    .await?;
+    let state = State::open(&fetch.state).await?;
+    let audit = open_audit(fetch, &*queue, &state.clock).await?;
+    let notices = notices(fetch.verbosity, speaker(&screen));
+    let client = session::client_with(settings, state, audit.clone(), notices)?;
     let options = JobOptions {
         bodies: match &fetch.warc {
             Some(file) => Bodies::Warc(file.clone()),

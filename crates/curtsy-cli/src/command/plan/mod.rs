@@ -5,9 +5,8 @@ mod words;
 
 use std::time::Duration;
 
-use curtsy::clock::Clock;
 use curtsy::core::{Forecast, Timestamp};
-use curtsy::{Audit, Plan, Planner, ScopePlan};
+use curtsy::{Plan, Planner, ScopePlan};
 use url::Url;
 
 use crate::args::{GlobalArgs, PlanArgs};
@@ -35,7 +34,7 @@ pub(crate) fn run(args: &PlanArgs, global: &GlobalArgs) -> Result<Exit, Failure>
 async fn plan(args: &PlanArgs, list: Option<Reread>, settings: &Settings) -> Result<Exit, Failure> {
     let screen = Screen::new(settings.fetch.verbosity);
     let notices = notices(settings.fetch.verbosity, speaker(&screen));
-    let client = session::client(settings, Clock::system(), Audit::off(), notices).await?;
+    let client = session::client(settings, notices).await?;
     let failed = |error: curtsy::Error| session::failure("plan", &error);
 
     if settings.fetch.verbosity > 0 && settings.fetch.out.join(".curtsy").exists() {

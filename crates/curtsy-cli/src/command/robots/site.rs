@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use curtsy::clock::Clock;
 use curtsy::core::Timestamp;
 use curtsy::core::robots::{Access, Fetched, Open, Unreachable};
-use curtsy::{Audit, RobotsReport, RobotsSay};
+use curtsy::{RobotsReport, RobotsSay};
 use serde_json::{Value as Json, json};
 
 use super::report::Report;
@@ -29,7 +28,7 @@ pub(super) fn ask(args: &RobotsArgs, url: &str, global: &GlobalArgs) -> Result<E
     })?;
     let report = session::run(async {
         let notices = notices(settings.fetch.verbosity, say);
-        let client = session::client(&settings, Clock::system(), Audit::off(), notices).await?;
+        let client = session::client(&settings, notices).await?;
         let report = client.robots(url, args.agent.as_deref()).await;
         report.map_err(|error| session::failure("robots", &error))
     })?;
