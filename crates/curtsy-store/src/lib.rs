@@ -30,8 +30,8 @@ pub use host_store::{HostStore, Swap, Version, Versioned};
 pub use lock::{DirLock, LockError, LockErrorKind};
 pub use memory::{MemoryQueue, MemoryStore};
 pub use queue::{
-    Counts, Enqueued, Lease, LeaseToken, LeasedScope, NewUrl, Page, Queue, QueuedUrl, Rest,
-    ScopeCounts, Settled, Settlement, UrlId, UrlRecord, UrlState,
+    Counts, Enqueued, Horizon, Lease, LeaseToken, LeasedScope, NewUrl, Page, Queue, QueuedUrl,
+    Rest, ScopeCounts, Settled, Settlement, UrlId, UrlRecord, UrlState,
 };
 #[cfg(feature = "redis")]
 pub use redis::{RedisQueue, RedisStore};

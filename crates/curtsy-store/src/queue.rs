@@ -36,6 +36,11 @@ pub trait Queue: Send + Sync + fmt::Debug {
     /// million.
     async fn enqueue(&self, urls: Vec<NewUrl>) -> Result<Enqueued, StoreError>;
 
+    /// Of a shared job: says that this worker may add URLs until then, or none any more.
+    async fn feed(&self, _worker: &str, _until: Option<Timestamp>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Leases up to `scopes` scopes that have something due and that nobody else has, until
     /// `now + length`, each with its first `page` (1 to [`MAX_PAGE`]) due URLs.
     ///
@@ -116,9 +121,12 @@ pub trait Queue: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Where the job is shared: when the first of all leases ends, unless it is renewed.
-    async fn next_lease_end(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(None)
+    /// What there is to wait for in a shared job, all of the same moment.
+    async fn horizon(&self) -> Result<Horizon, StoreError> {
+        Ok(Horizon {
+            due: self.next_due().await?,
+            lease_end: None,
+        })
     }
 
     /// Tells when something may have become due, or the job is done or cancelled; `None` where nobody else
@@ -290,6 +298,16 @@ impl Settlement {
             Self::Finished { id, .. } | Self::Deferred { id, .. } | Self::Retry { id, .. } => *id,
         }
     }
+}
+
+/// What there is to wait for in a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Horizon {
+    /// As [`Queue::next_due`].
+    pub due: Option<Timestamp>,
+    /// When the first of those who hold a lease or add URLs is given up, unless it goes on; `None` also
+    /// where the job is not shared.
+    pub lease_end: Option<Timestamp>,
 }
 
 /// What [`Queue::settle`] did.

@@ -68,14 +68,16 @@ impl Link {
             told(url, StoreErrorKind::Invalid, what).caused_by(error)
         })?;
         let settings = info.redis_settings().clone();
-        let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP3));
+        let settings = settings.set_protocol(ProtocolVersion::RESP3);
+        let info = info.set_redis_settings(settings.set_skip_set_lib_name());
         let client = Client::open(info).map_err(failed)?;
-        let watched = Watched::default();
-        let config = AsyncConnectionConfig::new();
-        let dialled = dial(&client, config).await;
-        let mut connection = dialled.map_err(|error| of_dial(url, error))?;
-        check(url, &mut connection).await?;
-        let reading = time(&mut connection).await.map_err(failed)?;
+        let mut insistence = Insistence::default();
+        let reading = loop {
+            match look(url, &client).await {
+                Ok(reading) => break reading,
+                Err(error) => insistence.goes_on(error).await?,
+            }
+        };
         Ok(Arc::new(Self {
             client,
             url: url.clone(),
@@ -84,7 +86,7 @@ impl Link {
             line: Mutex::default(),
             lines: AtomicU64::new(0),
             dialing: tokio::sync::Mutex::default(),
-            watched,
+            watched: Watched::default(),
         }))
     }
 
@@ -94,49 +96,56 @@ impl Link {
 
     /// Calls a script, again where its answer is lost: it must be safe to repeat.
     pub(super) async fn call(self: &Arc<Self>, call: &Call<'_>) -> Result<Answer, StoreError> {
-        let started = Instant::now();
-        let (mut is_refused, mut is_repeated) = (true, false);
-        let mut pause = Duration::ZERO;
+        let mut insistence = Insistence::default();
         loop {
-            let error = match self.line().await {
-                Err(error) => error,
-                Ok(line) => match self.ask(line.clone(), call).await {
-                    Ok(answer) => {
-                        let value = self.unpack(answer)?;
-                        return Ok(Answer { value, is_repeated });
-                    }
-                    Err(error) => {
-                        if is_lost(&error) {
-                            (is_refused, is_repeated) = (false, true);
-                            self.hang_up(line.number);
-                        }
-                        of_redis(&self.url, error)
-                    }
-                },
-            };
-            // Where nobody listens, nothing has run, and that is told at once.
-            is_refused &= is_refusal(&error);
-            let is_over = is_refused || started.elapsed() >= REPEATED;
-            if is_over || error.kind() != StoreErrorKind::Unavailable {
-                return Err(error);
+            let is_repeated = insistence.is_repeated();
+            match self.ask(call).await {
+                Ok(value) => return Ok(Answer { value, is_repeated }),
+                Err(error) => insistence.goes_on(error).await?,
             }
-            // At first at once: others may write meanwhile.
-            tokio::time::sleep(pause).await;
-            pause = BACKOFF.0;
         }
     }
 
-    /// The error of a call whose answer was lost, and of which cannot be told any more whether it ran.
-    pub(super) fn unknown(&self) -> StoreError {
-        let what = "lost an answer, and others have written since";
-        told(&self.url, StoreErrorKind::Unavailable, what)
+    /// Sends one command that is safe to repeat, and answers what came of it.
+    pub(super) async fn send(self: &Arc<Self>, command: &Cmd) -> Result<Value, StoreError> {
+        let mut insistence = Insistence::default();
+        loop {
+            match self.try_to_send(command).await {
+                Ok(value) => return Ok(value),
+                Err(error) => insistence.goes_on(error).await?,
+            }
+        }
     }
 
-    /// Sends one command that is safe to lose, and answers what came of it.
-    pub(super) async fn send(self: &Arc<Self>, command: &Cmd) -> Result<Value, StoreError> {
+    async fn try_to_send(self: &Arc<Self>, command: &Cmd) -> Result<Value, StoreError> {
         let mut line = self.line().await?;
         let sent = command.query_async(&mut line.connection).await;
-        sent.map_err(|error| {
+        self.heard(&line, sent)
+    }
+
+    async fn ask(self: &Arc<Self>, call: &Call<'_>) -> Result<Value, StoreError> {
+        let mut line = self.line().await?;
+        let mut asked = Instant::now();
+        let mut answer = call.by_hash().query_async(&mut line.connection).await;
+        if answer.as_ref().is_err_and(is_no_script) {
+            asked = Instant::now();
+            answer = call.by_text().query_async(&mut line.connection).await;
+        }
+        let answered = Instant::now();
+        let (time, answer) = from_redis_value::<(Value, Value)>(self.heard(&line, answer)?)
+            .and_then(|(time, answer)| Ok((timestamp(time)?, answer)))
+            .map_err(|error| of_redis(&self.url, RedisError::from(error)))?;
+        self.clock.read(Reading {
+            time,
+            asked,
+            answered,
+        });
+        Ok(answer)
+    }
+
+    /// Gives up a line whose answers no longer come.
+    fn heard<T>(&self, line: &Line, answer: RedisResult<T>) -> Result<T, StoreError> {
+        answer.map_err(|error| {
             if is_lost(&error) {
                 self.hang_up(line.number);
             }
@@ -144,31 +153,10 @@ impl Link {
         })
     }
 
-    async fn ask(&self, mut line: Line, call: &Call<'_>) -> RedisResult<(Value, Instant)> {
-        let asked = Instant::now();
-        match call.by_hash().query_async(&mut line.connection).await {
-            Err(error) if is_no_script(&error) => {
-                let asked = Instant::now();
-                let answer = call.by_text().query_async(&mut line.connection).await?;
-                Ok((answer, asked))
-            }
-            answer => Ok((answer?, asked)),
-        }
-    }
-
-    /// Takes the server's time from an answer.
-    fn unpack(&self, (answer, asked): (Value, Instant)) -> Result<Value, StoreError> {
-        let answered = Instant::now();
-        let unpacked = from_redis_value::<(Value, Value)>(answer)
-            .and_then(|(time, answer)| Ok((timestamp(time)?, answer)));
-        let (time, answer) =
-            unpacked.map_err(|error| of_redis(&self.url, RedisError::from(error)))?;
-        self.clock.read(Reading {
-            time,
-            asked,
-            answered,
-        });
-        Ok(answer)
+    /// The error of a call whose answer was lost, and of which cannot be told any more whether it ran.
+    pub(super) fn unknown(&self) -> StoreError {
+        let what = "lost an answer, and others have written since";
+        told(&self.url, StoreErrorKind::Unavailable, what)
     }
 
     /// The line that calls go over; one is connected where there is none.
@@ -214,12 +202,10 @@ impl Link {
             Ok::<(), redis::aio::SendError>(())
         });
         let dialled = dial(&self.client, config).await;
-        let mut connection = dialled.map_err(|error| of_dial(&self.url, error))?;
-        check(&self.url, &mut connection).await?;
+        let connection = dialled.map_err(|error| of_dial(&self.url, error))?;
         Ok(Line { number, connection })
     }
 
-    /// Gives up a line whose answers no longer come.
     fn hang_up(&self, number: u64) {
         self.lock().take_if(|line| line.number == number);
     }
@@ -229,6 +215,8 @@ impl Link {
             PushKind::Message => self.watched.published(&push.data),
             PushKind::Disconnection => {
                 self.hang_up(number);
+                // Nobody tells them of changes any more.
+                self.watched.tell_all();
                 if !self.watched.is_empty() {
                     tokio::spawn(reconnect(Arc::downgrade(&self)));
                 }
@@ -244,6 +232,47 @@ impl Link {
     fn lock(&self) -> MutexGuard<'_, Option<Line>> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How long attempts go on whose answers are lost.
+#[derive(Default)]
+struct Insistence {
+    /// When the first failed.
+    since: Option<Instant>,
+}
+
+impl Insistence {
+    /// Whether there was an attempt before, which may have run.
+    fn is_repeated(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Lets the next attempt be made, unless this error is to be told. Where nobody listens to the first,
+    /// nothing has run, and that is told at once.
+    async fn goes_on(&mut self, error: StoreError) -> Result<(), StoreError> {
+        let is_lost = error.kind() == StoreErrorKind::Unavailable;
+        match self.since {
+            None if is_lost && !is_refusal(&error) => {
+                // At once: others may write meanwhile.
+                self.since = Some(Instant::now());
+                Ok(())
+            }
+            Some(since) if is_lost && since.elapsed() < REPEATED => {
+                tokio::time::sleep(BACKOFF.0).await;
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+}
+
+/// Connects for once, to find out whether this is a Redis to work with, and what time it is there.
+async fn look(url: &RedisUrl, client: &Client) -> Result<Reading, StoreError> {
+    let dialled = dial(client, AsyncConnectionConfig::new()).await;
+    let mut connection = dialled.map_err(|error| of_dial(url, error))?;
+    check(url, &mut connection).await?;
+    let reading = time(&mut connection).await;
+    reading.map_err(|error| of_redis(url, error))
 }
 
 /// Who listens has nothing to ask, so that nobody else would notice that the connection is back.

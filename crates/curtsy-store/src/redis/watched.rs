@@ -114,6 +114,13 @@ impl Watched {
         }
     }
 
+    /// Tells all who listen that they may miss something.
+    pub(super) fn tell_all(&self) {
+        for listened in self.lock().values() {
+            listened.changes.send_replace(Version::ABSENT);
+        }
+    }
+
     fn tell(&self, channel: &str, version: Version) {
         if let Some(listened) = self.lock().get(channel) {
             listened.changes.send_replace(version);

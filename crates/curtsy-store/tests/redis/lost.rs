@@ -9,14 +9,14 @@ use curtsy_store::{HostStore, RedisStore, StoreErrorKind, Swap, Version};
 use tokio::time::Instant;
 
 use crate::proxy::Proxy;
-use crate::server::{Server, open};
-use crate::state::swap;
+use crate::server::Server;
+use crate::state::{open, swap};
 
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_swap_whose_answer_was_lost_is_made_once_and_told_as_made() {
     const SWAPS: u64 = 60;
-    let server = Server::start(&[]).await;
+    let server = Server::start(&[]);
     let proxy = Proxy::before(server.port, 7).await;
     let url = format!("redis://127.0.0.1:{}", proxy.port).parse().unwrap();
     let store = RedisStore::open(&url).await.unwrap();
@@ -41,7 +41,7 @@ async fn a_swap_whose_answer_was_lost_is_made_once_and_told_as_made() {
 async fn what_is_told_of_swaps_is_true_where_every_seventh_answer_is_lost() {
     const WRITERS: u64 = 4;
     const EACH: u64 = 25;
-    let server = Server::start(&[]).await;
+    let server = Server::start(&[]);
     let proxy = Proxy::before(server.port, 7).await;
     let url = format!("redis://127.0.0.1:{}", proxy.port).parse().unwrap();
     let mut writers = Vec::new();
@@ -98,7 +98,7 @@ async fn count_some(store: RedisStore, times: u64) -> (u64, u64) {
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_call_outlasts_a_server_that_stands_still_for_three_seconds() {
-    let server = Server::start(&[]).await;
+    let server = Server::start(&[]);
     let store = Arc::new(open(&server).await);
     let version = swap(&store, "scope:a.org", Version::ABSENT, b"one").await;
     server.signal("STOP");
@@ -114,7 +114,7 @@ async fn a_call_outlasts_a_server_that_stands_still_for_three_seconds() {
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_server_that_was_killed_and_started_again_has_all_that_it_acknowledged() {
-    let mut server = Server::start(&[]).await;
+    let mut server = Server::start(&[]);
     let store = open(&server).await;
     let version = swap(&store, "scope:a.org", Version::ABSENT, b"held").await;
     for round in 0..3 {

@@ -20,10 +20,11 @@ mod store {
 
     use curtsy_store::HostStore;
 
-    use crate::server::{Server, open};
+    use crate::server::Server;
+    use crate::state::open;
 
     async fn open_new() -> (Arc<dyn HostStore>, Server) {
-        let server = Server::start(&[]).await;
+        let server = Server::start(&[]);
         (Arc::new(open(&server).await), server)
     }
 
@@ -41,8 +42,8 @@ mod queue_conformance {
     use crate::server::Server;
 
     async fn open_new() -> (Arc<dyn Queue>, Server) {
-        let server = Server::start(&[]).await;
-        let queue = RedisQueue::open(&server.url(), "default", "w").await;
+        let server = Server::start(&[]);
+        let queue = RedisQueue::open(&server.url().parse().unwrap(), "default", "w").await;
         (Arc::new(queue.unwrap()), server)
     }
 

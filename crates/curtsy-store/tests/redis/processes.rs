@@ -6,7 +6,8 @@ use std::sync::Arc;
 use curtsy_store::RedisStore;
 use curtsy_store::conformance::host_store::{count, count_up};
 
-use crate::server::{Server, open};
+use crate::server::Server;
+use crate::state::open;
 
 /// Where a child finds its Redis.
 pub(crate) const URL: &str = "CURTSY_STORE_TEST_REDIS";
@@ -18,7 +19,7 @@ const SWAPS: u64 = 25;
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn four_processes_of_sixteen_tasks_lose_no_swap() {
-    let server = Server::start(&[]).await;
+    let server = Server::start(&[]);
     let children: Vec<Child> = (0..PROCESSES)
         .map(|_| spawn("processes::child_counts", &server))
         .collect();
@@ -52,10 +53,7 @@ async fn child_counts() {
 }
 
 fn spawn(name: &str, server: &Server) -> Child {
-    child(name)
-        .env(URL, server.url().to_string())
-        .spawn()
-        .unwrap()
+    child(name).env(URL, server.url()).spawn().unwrap()
 }
 
 /// This program again, for this test alone.

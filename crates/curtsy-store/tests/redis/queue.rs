@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use curtsy_core::Timestamp;
 use curtsy_store::{
-    NewUrl, Page, Queue, RedisQueue, RedisUrl, Rest, Settlement, StoreErrorKind, UrlId,
+    Horizon, NewUrl, Page, Queue, RedisQueue, RedisUrl, Rest, Settlement, StoreErrorKind, UrlId,
 };
 use tokio::time::{Instant, timeout};
 
@@ -19,12 +19,12 @@ const NOW: Timestamp = Timestamp::from_secs(1);
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_job_over_a_network_that_loses_every_seventh_answer_is_told_as_it_is() {
     const URLS: u64 = 200;
-    let server = Server::start(&[]).await;
+    let server = Server::start(&[]);
     let proxy = Proxy::before(server.port, 7).await;
     let lossy = format!("redis://127.0.0.1:{}", proxy.port).parse().unwrap();
     let queue = loop {
         // The answers to this may be lost too, and are not asked for again.
-        if let Ok(queue) = open(&lossy, "one").await {
+        if let Ok(queue) = RedisQueue::open(&lossy, "one", "one").await {
             break queue;
         }
     };
@@ -64,8 +64,8 @@ async fn a_job_over_a_network_that_loses_every_seventh_answer_is_told_as_it_is()
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn what_was_acknowledged_survives_the_kill_of_the_server() {
-    let mut server = Server::start(&[]).await;
-    let queue = open(&server.url(), "one").await.unwrap();
+    let mut server = Server::start(&[]);
+    let queue = open(&server, "one").await.unwrap();
     queue
         .enqueue((0..20).map(|n| url(n % 2, n)).collect())
         .await
@@ -92,10 +92,10 @@ async fn what_was_acknowledged_survives_the_kill_of_the_server() {
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn who_waits_is_told_of_new_urls_of_scopes_given_back_and_of_the_end() {
-    let server = Server::start(&[]).await;
+    let server = Server::start(&[]);
     let (one, two) = (
-        open(&server.url(), "j").await.unwrap(),
-        open(&server.url(), "j").await.unwrap(),
+        open(&server, "j").await.unwrap(),
+        open(&server, "j").await.unwrap(),
     );
     let mut watch = one.watch().unwrap();
     let soon = Duration::from_millis(50);
@@ -120,10 +120,31 @@ async fn who_waits_is_told_of_new_urls_of_scopes_given_back_and_of_the_end() {
 
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
+async fn a_job_is_not_done_while_somebody_alive_adds_urls_or_works() {
+    let server = Server::start(&[]);
+    let queue = open(&server, "job").await.unwrap();
+    let now = || queue.clock().unwrap().now();
+    let end = async || queue.horizon().await.unwrap().lease_end;
+    assert_eq!(queue.horizon().await.unwrap(), Horizon::default());
+    let (soon, later) = (now().after(Duration::from_millis(300)), now().after(LEASE));
+    queue.feed("one", Some(later)).await.unwrap();
+    queue.feed("dead", Some(soon)).await.unwrap();
+    assert_eq!(end().await, Some(soon));
+    tokio::time::sleep(Duration::from_millis(350)).await;
+    assert_eq!(end().await, Some(later));
+    queue.feed("one", None).await.unwrap();
+    assert_eq!(end().await, None);
+    queue.enqueue(vec![url(0, 0)]).await.unwrap();
+    let leased = queue.lease_due("one", 1, 1, LEASE, now()).await.unwrap();
+    assert_eq!(end().await, Some(leased[0].lease.until()));
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_cancelled_job_is_gone_for_its_workers_and_its_name_is_free() {
-    let server = Server::start(&[]).await;
-    let queue = open(&server.url(), "job").await.unwrap();
-    let other = open(&server.url(), "other").await.unwrap();
+    let server = Server::start(&[]);
+    let queue = open(&server, "job").await.unwrap();
+    let other = open(&server, "other").await.unwrap();
     queue
         .enqueue((0..20).map(|n| url(n % 2, n)).collect())
         .await
@@ -131,11 +152,11 @@ async fn a_cancelled_job_is_gone_for_its_workers_and_its_name_is_free() {
     other.enqueue(vec![url(0, 0)]).await.unwrap();
     let leased = queue.lease_due("one", 9, 5, LEASE, NOW).await.unwrap();
     assert_eq!(
-        RedisQueue::jobs(&server.url()).await.unwrap(),
+        RedisQueue::jobs(&url_of(&server)).await.unwrap(),
         ["job", "other"]
     );
-    assert!(RedisQueue::cancel(&server.url(), "job").await.unwrap());
-    assert!(!RedisQueue::cancel(&server.url(), "job").await.unwrap());
+    assert!(RedisQueue::cancel(&url_of(&server), "job").await.unwrap());
+    assert!(!RedisQueue::cancel(&url_of(&server), "job").await.unwrap());
     let leases: Vec<_> = leased.iter().map(|of| of.lease.clone()).collect();
     let kinds = [
         queue.renew(&leases, LEASE, NOW).await.unwrap_err().kind(),
@@ -161,7 +182,7 @@ async fn a_cancelled_job_is_gone_for_its_workers_and_its_name_is_free() {
     // What calls answered ends by itself.
     left.retain(|key| !key.contains(":call:"));
     assert_eq!(left, [""; 0]);
-    let again = open(&server.url(), "job").await.unwrap();
+    let again = open(&server, "job").await.unwrap();
     assert_eq!(again.counts().await.unwrap().total(), 0);
     assert_eq!(
         queue.counts().await.unwrap_err().kind(),
@@ -173,8 +194,8 @@ async fn a_cancelled_job_is_gone_for_its_workers_and_its_name_is_free() {
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_worker_that_waits_costs_redis_nothing() {
-    let server = Server::start(&[]).await;
-    let queue = open(&server.url(), "job").await.unwrap();
+    let server = Server::start(&[]);
+    let queue = open(&server, "job").await.unwrap();
     let mut watch = queue.watch().unwrap();
     timeout(Duration::from_secs(1), watch.changed())
         .await
@@ -195,8 +216,12 @@ async fn a_worker_that_waits_costs_redis_nothing() {
     assert_eq!(commands(), before + 1, "but for the question itself");
 }
 
-async fn open(url: &RedisUrl, job: &str) -> Result<RedisQueue, curtsy_store::StoreError> {
-    RedisQueue::open(url, job, "one").await
+async fn open(server: &Server, job: &str) -> Result<RedisQueue, curtsy_store::StoreError> {
+    RedisQueue::open(&url_of(server), job, "one").await
+}
+
+fn url_of(server: &Server) -> RedisUrl {
+    server.url().parse().unwrap()
 }
 
 fn url(scope: u64, n: u64) -> NewUrl {

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use curtsy_store::{RedisStore, RedisUrl, StoreErrorKind};
+use curtsy_store::{RedisStore, StoreErrorKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -11,10 +11,10 @@ use crate::server::Server;
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_server_that_cannot_be_worked_with_is_told_in_a_line_with_a_way_out() {
-    let guarded = Server::start(&["--requirepass", "right"]).await;
-    let open = Server::start(&[]).await;
-    let replica = Server::start(&["--replicaof", "127.0.0.1", "1"]).await;
-    let full = Server::start(&["--maxmemory", "1", "--maxmemory-policy", "noeviction"]).await;
+    let guarded = Server::start(&["--requirepass", "right"]);
+    let open = Server::start(&[]);
+    let replica = Server::start(&["--replicaof", "127.0.0.1", "1"]);
+    let full = Server::start(&["--maxmemory", "1", "--maxmemory-policy", "noeviction"]);
     let old = answers(
         // To each of the commands that a connection begins with.
         "-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n-ERR unknown subcommand\r\n-ERR unknown subcommand\r\n",
@@ -50,19 +50,21 @@ async fn a_server_that_cannot_be_worked_with_is_told_in_a_line_with_a_way_out() 
         ("no Redis", web, StoreErrorKind::Foreign, "is that its port"),
         (
             "nobody",
-            "redis://127.0.0.1:1".parse().unwrap(),
+            "redis://127.0.0.1:1".to_owned(),
             StoreErrorKind::Unavailable,
             "",
         ),
     ] {
-        let error = RedisStore::open(&url).await.unwrap_err();
+        let error = RedisStore::open(&url.parse().unwrap()).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{name}: {error:?}");
         let said = error.to_string();
         assert!(said.contains(way_out), "{name}: {said}");
         assert!(said.starts_with("redis"), "{name}: {said}");
         assert!(!format!("{error:?}").contains("wrong"), "{name}: {error:?}");
     }
-    let store = RedisStore::open(&full.url()).await.unwrap();
+    let store = RedisStore::open(&full.url().parse().unwrap())
+        .await
+        .unwrap();
     let stored = curtsy_store::HostStore::compare_and_swap(
         &store,
         "scope:a.org",
@@ -73,7 +75,7 @@ async fn a_server_that_cannot_be_worked_with_is_told_in_a_line_with_a_way_out() 
 }
 
 /// What answers this to whatever it is asked.
-async fn answers(answer: &'static str) -> RedisUrl {
+async fn answers(answer: &'static str) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -88,5 +90,5 @@ async fn answers(answer: &'static str) -> RedisUrl {
             });
         }
     });
-    url.parse().unwrap()
+    url
 }

@@ -1,11 +1,14 @@
-//! A redis-server for one test.
+//! A redis-server for one test, here and in the tests of the command line.
 
-use std::net::TcpListener;
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use curtsy_store::{RedisStore, RedisUrl};
 use tempfile::TempDir;
 
 /// A redis-server on a free port of loopback; it ends with the test.
@@ -18,28 +21,32 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts one that writes an append-only file, with these options of its own.
-    pub(crate) async fn start(options: &[&str]) -> Self {
+    pub(crate) fn start(options: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let port = free_port();
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-        let process = spawn(dir.path(), port, &options);
-        let server = Self {
-            port,
-            process,
-            dir,
-            options,
-        };
-        server.answers().await;
-        server
+        loop {
+            let port = free_port();
+            let mut process = spawn(dir.path(), port, &options);
+            if answers(&mut process, port) {
+                return Self {
+                    port,
+                    process,
+                    dir,
+                    options,
+                };
+            }
+            // Somebody else has taken the port meanwhile.
+            process.wait().unwrap();
+        }
     }
 
-    pub(crate) fn url(&self) -> RedisUrl {
+    pub(crate) fn url(&self) -> String {
         self.url_of("redis://127.0.0.1", "")
     }
 
     /// Of this scheme, user and host, and with this database.
-    pub(crate) fn url_of(&self, before: &str, after: &str) -> RedisUrl {
-        format!("{before}:{}{after}", self.port).parse().unwrap()
+    pub(crate) fn url_of(&self, before: &str, after: &str) -> String {
+        format!("{before}:{}{after}", self.port)
     }
 
     /// Kills it.
@@ -51,6 +58,7 @@ impl Server {
     /// Starts it again where it was, with what it had stored.
     pub(crate) fn start_again(&mut self) {
         self.process = spawn(self.dir.path(), self.port, &self.options);
+        assert!(answers(&mut self.process, self.port));
     }
 
     /// Sends it a signal, as `STOP` and `CONT`.
@@ -69,16 +77,6 @@ impl Server {
             .output();
         String::from_utf8(asked.unwrap().stdout).unwrap()
     }
-
-    async fn answers(&self) {
-        for _ in 0..500 {
-            if std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("redis-server does not start");
-    }
 }
 
 impl Drop for Server {
@@ -88,10 +86,33 @@ impl Drop for Server {
     }
 }
 
-/// One that nobody listens on; freed again, it is not taken by others for a while.
+/// One that nobody listens on, and that the system gives to no connection.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
+    loop {
+        let port = 10_000 + (RandomState::new().hash_one(()) % 20_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+/// Waits until the server answers, whatever it thinks of the question; false where it has ended.
+fn answers(process: &mut Child, port: u16) -> bool {
+    let ask = || -> std::io::Result<usize> {
+        let mut connection = TcpStream::connect(("127.0.0.1", port))?;
+        connection.write_all(b"PING\r\n")?;
+        connection.read(&mut [0; 1])
+    };
+    for _ in 0..500 {
+        if process.try_wait().unwrap().is_some() {
+            return false;
+        }
+        if ask().is_ok_and(|bytes| bytes > 0) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("redis-server does not answer");
 }
 
 fn spawn(dir: &Path, port: u16, options: &[String]) -> Child {
@@ -103,8 +124,4 @@ fn spawn(dir: &Path, port: u16, options: &[String]) -> Child {
         .stdout(Stdio::null())
         .spawn()
         .expect("redis-server has to be installed: ./test does it")
-}
-
-pub(crate) async fn open(server: &Server) -> RedisStore {
-    RedisStore::open(&server.url()).await.unwrap()
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use curtsy_store::{HostStore, RedisStore, Swap, Version};
 use tokio::time::{Instant, timeout};
 
-use crate::server::{Server, open};
+use crate::server::Server;
 
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_value_ends_when_it_has_aged_out_and_is_kept_longer_than_any_hold() {
-    let server = Server::start(&[]).await;
+    let server = Server::start(&[]);
     let store = open(&server).await;
     swap(&store, "scope:a.org", Version::ABSENT, b"held").await;
     let left: u64 = server
@@ -36,9 +36,9 @@ async fn databases_users_and_passwords_are_those_of_the_url() {
         "+@all",
         "-@dangerous",
     ];
-    let server = Server::start(&user).await;
+    let server = Server::start(&user);
     let url = server.url_of("redis://ann:secret@127.0.0.1", "/3");
-    let store = RedisStore::open(&url).await.unwrap();
+    let store = RedisStore::open(&url.parse().unwrap()).await.unwrap();
     swap(&store, "scope:a.org", Version::ABSENT, b"x").await;
     assert_eq!(store.keys("").await.unwrap(), ["scope:a.org"]);
     assert_eq!(server.ask(&["-n", "3", "DBSIZE"]).trim(), "1");
@@ -51,7 +51,7 @@ async fn databases_users_and_passwords_are_those_of_the_url() {
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_change_by_another_is_told_at_once_and_the_watch_outlives_the_server() {
-    let mut server = Server::start(&[]).await;
+    let mut server = Server::start(&[]);
     let (one, other) = (open(&server).await, open(&server).await);
     let mut watch = one.watch("scope:a.org").unwrap();
     let changed = timeout(Duration::from_secs(1), watch.changed());
@@ -91,7 +91,7 @@ async fn a_change_by_another_is_told_at_once_and_the_watch_outlives_the_server()
 #[tokio::test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn s3_the_clock_is_the_servers() {
-    let server = Server::start(&[]).await;
+    let server = Server::start(&[]);
     let store = open(&server).await;
     let clock = store.clock().unwrap();
     for _ in 0..20 {
@@ -111,7 +111,7 @@ async fn s3_the_clock_is_the_servers() {
 async fn many_swaps_at_once_go_out_together() {
     const TASKS: u64 = 64;
     const EACH: u64 = 50;
-    let server = Server::start(&[]).await;
+    let server = Server::start(&[]);
     let store = Arc::new(open(&server).await);
     let tasks: Vec<_> = (0..TASKS)
         .map(|task| {
@@ -137,6 +137,12 @@ async fn many_swaps_at_once_go_out_together() {
         "{reads} reads for {} swaps",
         TASKS * EACH
     );
+}
+
+pub(crate) async fn open(server: &Server) -> RedisStore {
+    RedisStore::open(&server.url().parse().unwrap())
+        .await
+        .unwrap()
 }
 
 pub(crate) async fn swap(

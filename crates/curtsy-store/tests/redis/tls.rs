@@ -35,8 +35,7 @@ async fn rediss_is_tls_by_the_systems_authorities() {
         &certificate,
         "--tls-key-file",
         &key,
-    ])
-    .await;
+    ]);
     // The authorities are read from the environment of a process.
     let mut child = child("tls::child_stores");
     let ended = child
@@ -44,7 +43,7 @@ async fn rediss_is_tls_by_the_systems_authorities() {
         .env(URL, format!("rediss://localhost:{port}"))
         .status();
     assert!(ended.unwrap().success());
-    let there = RedisStore::open(&server.url())
+    let there = RedisStore::open(&server.url().parse().unwrap())
         .await
         .unwrap()
         .keys("")

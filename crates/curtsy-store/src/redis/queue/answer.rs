@@ -6,8 +6,8 @@ use curtsy_core::Timestamp;
 use redis::{FromRedisValue, ParsingError, Value, from_redis_value};
 
 use crate::queue::{
-    Counts, Cursor, Lease, LeaseToken, LeasedScope, QueuedUrl, ScopeCounts, UrlId, UrlRecord,
-    UrlState,
+    Counts, Cursor, Horizon, Lease, LeaseToken, LeasedScope, QueuedUrl, ScopeCounts, UrlId,
+    UrlRecord, UrlState,
 };
 
 /// How many bytes a number has in a member.
@@ -76,24 +76,14 @@ impl FromRedisValue for Leased {
     }
 }
 
-/// When the next scope is due, and when the next lease ends.
-pub(super) struct Ends {
-    pub(super) due: Option<Timestamp>,
-    pub(super) lease: Option<Timestamp>,
-}
-
-impl FromRedisValue for Ends {
+impl FromRedisValue for Horizon {
     fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
-        let (due, lease): (Option<String>, Option<String>) = from_redis_value(value)?;
-        let first = |member: Option<String>| -> Result<Option<Timestamp>, ParsingError> {
-            let Some(member) = member else {
-                return Ok(None);
-            };
-            Ok(Some(Timestamp::from_micros(parts(&member)?.0)))
-        };
+        let (due, lease, feed) = from_redis_value(value)?;
+        let instant = |micros: Option<u64>| micros.map(Timestamp::from_micros);
+        let ends = [instant(lease), instant(feed)];
         Ok(Self {
-            due: first(due)?,
-            lease: first(lease)?,
+            due: instant(due),
+            lease_end: ends.into_iter().flatten().min(),
         })
     }
 }

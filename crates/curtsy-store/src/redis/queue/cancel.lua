@@ -5,7 +5,8 @@ for number = 1, tonumber(redis.call('HGET', P .. 'job', 'scopes') or 0) do
     redis.call('UNLINK', P .. 's:' .. scope, P .. 'w:' .. scope)
 end
 for _, name in ipairs({
-    'job', 'key', 'url', 'tries', 'line', 'due', 'why', 'outcome', 'scope', 'names', 'ready', 'leased', 'meta',
+    'job', 'key', 'url', 'tries', 'line', 'due', 'why', 'outcome', 'scope', 'names', 'ready', 'leased', 'feeding', 'feeders',
+    'meta',
 }) do
     redis.call('UNLINK', P .. name)
 end

@@ -12,6 +12,7 @@
 --   w:SCOPE  sorted set of what waits: when it is due, URL
 --   ready    sorted set of scopes that nobody has and that have something waiting: when it is due, scope
 --   leased   sorted set of leases: until when, scope
+--   feeding  sorted set of those who add URLs: until when, worker;  feeders: worker -> until when
 --   meta     hash   small values
 --   call:ID  the answer of a call that may be repeated
 --

@@ -15,15 +15,15 @@ use curtsy_core::Timestamp;
 use redis::{FromRedisValue, Value, from_redis_value};
 use sha2::{Digest, Sha256};
 
-use self::answer::{Ends, FoundUrl, Leased, Record, counts, scope_counts};
+use self::answer::{FoundUrl, Leased, Record, counts, scope_counts};
 use self::scripts::Scripts;
 use super::link::Link;
 use super::script::{Call, Script};
 use super::state::PREFIX;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::queue::{
-    Counts, Cursor, Enqueued, Lease, LeaseToken, LeasedScope, MAX_PAGE, NewUrl, Page, Queue, Rest,
-    ScopeCounts, Settled, Settlement, UrlId, UrlRecord,
+    Counts, Cursor, Enqueued, Horizon, Lease, LeaseToken, LeasedScope, MAX_PAGE, NewUrl, Page,
+    Queue, Rest, ScopeCounts, Settled, Settlement, UrlId, UrlRecord,
 };
 use crate::redis_url::RedisUrl;
 use crate::shared_clock::SharedClock;
@@ -115,10 +115,6 @@ impl RedisQueue {
         }
     }
 
-    async fn ends(&self) -> Result<Ends, StoreError> {
-        self.run(self.call_of(&self.scripts.tell).with("due")).await
-    }
-
     /// What a small value of this worker is called.
     fn own(&self, name: &str) -> String {
         format!("{}/{name}", self.worker)
@@ -154,6 +150,12 @@ impl Queue for RedisQueue {
             enqueued.duplicates += duplicates;
         }
         Ok(enqueued)
+    }
+
+    async fn feed(&self, worker: &str, until: Option<Timestamp>) -> Result<(), StoreError> {
+        let until = until.map(digits).unwrap_or_default();
+        self.run(self.call_of(&self.scripts.feed).with(worker).with(until))
+            .await
     }
 
     async fn lease_due(
@@ -260,11 +262,12 @@ impl Queue for RedisQueue {
     }
 
     async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.ends().await?.due)
+        Ok(self.horizon().await?.due)
     }
 
-    async fn next_lease_end(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.ends().await?.lease)
+    async fn horizon(&self) -> Result<Horizon, StoreError> {
+        let call = self.call_of(&self.scripts.tell).with("due");
+        self.run(call).await
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {

@@ -11,5 +11,6 @@ for at = 2, #ARGV, 4 do
         free(scope)
     end
 end
-if wakes then wake() end
+-- Who waits for the end of the last lease has nothing else to wait for.
+if wakes or redis.call('HGET', P .. 'job', 'leased') == '0' then wake() end
 return 0

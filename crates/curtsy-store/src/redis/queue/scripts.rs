@@ -7,6 +7,7 @@ use crate::redis::script::Script;
 #[derive(Debug)]
 pub(super) struct Scripts {
     pub(super) open: Script,
+    pub(super) feed: Script,
     pub(super) enqueue: Script,
     pub(super) lease: Script,
     pub(super) more: Script,
@@ -23,6 +24,7 @@ pub(super) struct Scripts {
 pub(super) fn all() -> &'static Scripts {
     static ALL: LazyLock<Scripts> = LazyLock::new(|| Scripts {
         open: script(include_str!("open.lua")),
+        feed: script(include_str!("feed.lua")),
         enqueue: script(include_str!("enqueue.lua")),
         lease: script(include_str!("lease.lua")),
         more: script(include_str!("more.lua")),

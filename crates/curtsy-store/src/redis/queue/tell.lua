@@ -2,10 +2,14 @@
 if is_gone() then return 'gone' end
 local question = ARGV[2]
 if question == 'due' then
-    return {
-        redis.call('ZRANGEBYLEX', P .. 'ready', '-', '+', 'LIMIT', 0, 1)[1] or false,
-        redis.call('ZRANGEBYLEX', P .. 'leased', '-', '+', 'LIMIT', 0, 1)[1] or false,
-    }
+    local function first(set, from)
+        local member = redis.call('ZRANGEBYLEX', P .. set, from, '+', 'LIMIT', 0, 1)[1]
+        return member and string.sub(member, 1, 20)
+    end
+    -- A feeder that died says nothing more.
+    local now = redis.call('TIME')
+    local feeding = first('feeding', '[' .. string.format('%014d%06d', now[1], now[2]))
+    return {first('ready', '-') or false, first('leased', '-') or false, feeding or false}
 elseif question == 'counts' then
     return redis.call('HGETALL', P .. 'job')
 elseif question == 'scopes' then
