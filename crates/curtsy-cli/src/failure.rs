@@ -85,13 +85,19 @@ impl Failure {
     }
 }
 
-/// An error and all its sources, from the outermost to the cause.
+/// An error and all its sources, from the outermost to the cause; what only repeats the one before is left
+/// out.
 pub(crate) fn chain(error: &dyn StdError) -> String {
-    let mut text = error.to_string();
+    let mut last = error.to_string();
+    let mut text = last.clone();
     let mut source = error.source();
     while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
+        let said = cause.to_string();
+        if said != last {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        last = said;
         source = cause.source();
     }
     text
@@ -130,5 +136,7 @@ mod tests {
             }
         }
         assert_eq!(chain(&Outer(fmt::Error)), format!("outer: {}", fmt::Error));
+        let again = std::io::Error::other(Outer(fmt::Error));
+        assert_eq!(chain(&again), chain(&Outer(fmt::Error)));
     }
 }

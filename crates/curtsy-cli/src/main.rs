@@ -41,6 +41,8 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Completions { shell } => command::completions::print(shell),
         Command::Man { command } => command::man::print(&command),
         Command::Fetch(args) => command::fetch::run(&args, &cli.global),
+        Command::Work(args) => command::fetch::work(&args, &cli.global),
+        Command::Job { command, queue } => command::job::run(&command, queue.as_ref(), &cli.global),
         Command::Get(args) => command::get::run(&args, &cli.global),
         Command::Plan(args) => command::plan::run(&args, &cli.global),
         Command::Explain(args) => command::explain::run(&args, &cli.global),

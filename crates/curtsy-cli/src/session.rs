@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy::clock::Clock;
-use curtsy::store::{HostStore, MemoryStore, SqliteStore, StoreError, StoreErrorKind};
+use curtsy::store::{
+    HostStore, MemoryStore, Queue, RedisUrl, SqliteQueue, SqliteStore, StoreError, StoreErrorKind,
+};
 use curtsy::transport::{Limits, Proxies, Transport};
-use curtsy::{Audit, Client, ErrorKind, Notices, Policies};
+use curtsy::{Audit, Client, ErrorKind, JobDir, Notices, Policies};
 use tokio::runtime::Runtime;
 
 use crate::failure::{Exit, Failure, chain};
 use crate::settings::{FetchSettings, Settings};
-use crate::value::{Scoping, StateUrl};
+use crate::value::{QueueUrl, Scoping, StateUrl};
 
 /// How long a second Ctrl-C is needed for an end at once: a shutdown of the runtime waits no longer.
 const SHUTDOWN: Duration = Duration::from_secs(1);
@@ -94,11 +96,21 @@ pub(crate) fn client_with(
 }
 
 impl State {
-    /// Opens the state store.
+    /// The state store and its clock, or else that of the queue, which workers share too.
     ///
     /// # Errors
     /// It cannot be opened: exit 4.
-    pub(crate) async fn open(url: &StateUrl) -> Result<Self, Failure> {
+    pub(crate) async fn beside(queue: &dyn Queue, url: &StateUrl) -> Result<Self, Failure> {
+        let mut state = Self::open(url).await?;
+        if state.store.clock().is_none()
+            && let Some(clock) = queue.clock()
+        {
+            state.clock = Clock::shared(clock);
+        }
+        Ok(state)
+    }
+
+    async fn open(url: &StateUrl) -> Result<Self, Failure> {
         let opened: Result<Arc<dyn HostStore>, StoreError> = match url {
             StateUrl::Memory => Ok(Arc::new(MemoryStore::new())),
             StateUrl::Sqlite(path) => SqliteStore::open(path)
@@ -112,14 +124,87 @@ impl State {
     }
 }
 
+/// The queue of a job in this directory, or of a job that the worker of this directory shares with others.
+///
+/// # Errors
+/// It cannot be opened: exit 4.
+pub(crate) async fn queue(
+    settings: &FetchSettings,
+    dir: &JobDir,
+) -> Result<Arc<dyn Queue>, Failure> {
+    let opened: Result<Arc<dyn Queue>, StoreError> = match &settings.queue {
+        QueueUrl::Sqlite => SqliteQueue::open(&dir.queue())
+            .await
+            .map(|queue| Arc::new(queue) as _),
+        QueueUrl::Redis(url) => {
+            let worker = dir.worker().map_err(|error| failure("fetch", &error))?;
+            redis::queue(url, settings.job.as_str(), &worker).await
+        }
+    };
+    opened.map_err(|error| store_failure("the queue", &error))
+}
+
+/// The names of the jobs in a queue that workers share.
+///
+/// # Errors
+/// It is no such queue (exit 2), or failed (exit 4).
+pub(crate) async fn jobs(queue: &QueueUrl) -> Result<Vec<String>, Failure> {
+    let jobs = redis::jobs(shared(queue)?).await;
+    jobs.map_err(|error| store_failure("the queue", &error))
+}
+
+/// One of these jobs, to look at.
+///
+/// # Errors
+/// As [`jobs`].
+pub(crate) async fn job(queue: &QueueUrl, name: &str) -> Result<Arc<dyn Queue>, Failure> {
+    let job = redis::queue(shared(queue)?, name, "").await;
+    job.map_err(|error| store_failure("the queue", &error))
+}
+
+/// Forgets one of these jobs; false where there is none of this name.
+///
+/// # Errors
+/// As [`jobs`].
+pub(crate) async fn cancel(queue: &QueueUrl, name: &str) -> Result<bool, Failure> {
+    let cancelled = redis::cancel(shared(queue)?, name).await;
+    cancelled.map_err(|error| store_failure("the queue", &error))
+}
+
+fn shared(queue: &QueueUrl) -> Result<&RedisUrl, Failure> {
+    match queue {
+        QueueUrl::Redis(url) => Ok(url),
+        QueueUrl::Sqlite => Err(Failure::usage(
+            "--queue",
+            "name the queue that workers share, as redis://HOST",
+        )),
+    }
+}
+
 #[cfg(feature = "redis")]
 mod redis {
     use std::sync::Arc;
 
-    use curtsy::store::{HostStore, RedisStore, RedisUrl, StoreError};
+    use curtsy::store::{HostStore, Queue, RedisQueue, RedisStore, RedisUrl, StoreError};
 
     pub(super) async fn state(url: &RedisUrl) -> Result<Arc<dyn HostStore>, StoreError> {
         Ok(Arc::new(RedisStore::open(url).await?))
+    }
+
+    pub(super) async fn queue(
+        url: &RedisUrl,
+        job: &str,
+        worker: &str,
+    ) -> Result<Arc<dyn Queue>, StoreError> {
+        Ok(Arc::new(RedisQueue::open(url, job, worker).await?))
+    }
+
+    pub(super) async fn jobs(url: &RedisUrl) -> Result<Vec<String>, StoreError> {
+        RedisQueue::jobs(url).await
+    }
+
+    pub(super) async fn cancel(url: &RedisUrl, job: &str) -> Result<bool, StoreError> {
+        RedisQueue::cancel(url, job).await
     }
 }
 
@@ -128,9 +213,29 @@ mod redis {
 mod redis {
     use std::sync::Arc;
 
-    use curtsy::store::{HostStore, RedisUrl, StoreError, StoreErrorKind};
+    use curtsy::store::{HostStore, Queue, RedisUrl, StoreError, StoreErrorKind};
+
+    pub(super) async fn queue(
+        _: &RedisUrl,
+        _: &str,
+        _: &str,
+    ) -> Result<Arc<dyn Queue>, StoreError> {
+        missing()
+    }
+
+    pub(super) async fn jobs(_: &RedisUrl) -> Result<Vec<String>, StoreError> {
+        missing()
+    }
+
+    pub(super) async fn cancel(_: &RedisUrl, _: &str) -> Result<bool, StoreError> {
+        missing()
+    }
 
     pub(super) async fn state(_: &RedisUrl) -> Result<Arc<dyn HostStore>, StoreError> {
+        missing()
+    }
+
+    fn missing<T>() -> Result<T, StoreError> {
         Err(StoreError::new(
             StoreErrorKind::Invalid,
             "no Redis is built in",
@@ -148,6 +253,7 @@ pub(crate) fn failure(what: &str, error: &curtsy::Error) -> Failure {
     let exit = match error.kind() {
         // Wherever it is that there is no room.
         ErrorKind::Store(StoreErrorKind::Full) => Exit::Output,
+        ErrorKind::Store(StoreErrorKind::Gone) => Exit::Interrupted,
         ErrorKind::Store(_) => Exit::Store,
         ErrorKind::Output => Exit::Output,
         ErrorKind::Configuration | ErrorKind::InvalidUrl | ErrorKind::Locked => Exit::Usage,

@@ -56,11 +56,11 @@ fn wrong_usage_is_one_line_and_exit_2() {
         ),
         (
             "fetch --state ftp:",
-            "curtsy: --state: \"ftp:\" is no state URL; write memory: or sqlite:PATH",
+            "curtsy: --state: \"ftp:\" is no state URL; write memory:, sqlite:PATH or redis://HOST",
         ),
         (
-            "fetch --queue redis://h",
-            "curtsy: --queue: redis: is not supported in this version",
+            "fetch --queue redis://:secret@",
+            "curtsy: --queue: empty host; write redis://",
         ),
         (
             "fetch --contact me",

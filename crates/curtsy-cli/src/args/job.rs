@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueHint};
 
 use super::{ConnectionArgs, PaceArgs, StoreArgs};
-use crate::value::{QueueUrl, read};
+use crate::value::{JobName, QueueUrl, read};
 
 /// `curtsy fetch`.
 #[derive(Args, Debug)]
@@ -23,6 +23,48 @@ pub(crate) struct FetchArgs {
     /// The rest.
     #[command(flatten)]
     pub(crate) options: Options,
+}
+
+/// `curtsy work`: `fetch` without a list.
+#[derive(Args, Debug)]
+pub(crate) struct WorkArgs {
+    /// Print the summary as JSON
+    #[arg(long, help_heading = "Job")]
+    pub(crate) json: bool,
+    /// The rest.
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+/// What `curtsy job` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum JobCommand {
+    /// List the jobs, and how far each has come
+    List {
+        /// Print JSON Lines instead
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show how far a job has come, host by host, and who works on it
+    Show {
+        /// The job
+        #[arg(default_value = "default")]
+        name: String,
+        /// Print JSON instead, without the hosts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the manifest of the whole job, in the order of the input
+    Export {
+        /// The job
+        #[arg(default_value = "default")]
+        name: String,
+    },
+    /// Forget a job with all its URLs and results: its workers stop
+    Cancel {
+        /// The job
+        name: String,
+    },
 }
 
 /// Every option of `fetch` that may also stand in a file.
@@ -68,9 +110,16 @@ pub(crate) struct JobArgs {
     /// Keep no bodies: read and drop them
     #[arg(long)]
     pub(crate) no_body: bool,
-    /// Where the job's URLs wait [default: sqlite:, in DIR]
+    /// Where the job's URLs wait: sqlite:, or redis://HOST where several workers share the job [default: sqlite:,
+    /// in DIR]
     #[arg(long, value_name = "URL", value_parser = read::<QueueUrl>)]
     pub(crate) queue: Option<QueueUrl>,
+    /// Name of the job in a queue that workers share [default: default]
+    #[arg(long, value_name = "NAME", value_parser = read::<JobName>)]
+    pub(crate) job: Option<JobName>,
+    /// How long the scopes of a worker that died are left to it; at least 1s [default: 60s]
+    #[arg(long, value_name = "DUR", value_parser = read::<Duration>)]
+    pub(crate) lease: Option<Duration>,
     /// Audit log, JSON Lines [default: DIR/.curtsy/audit.jsonl]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,

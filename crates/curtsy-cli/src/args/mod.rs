@@ -18,11 +18,12 @@ use curtsy_core::signal::Profile;
 
 use crate::failure::{Exit, Failure};
 use crate::output;
-use crate::value::read;
+use crate::value::{QueueUrl, read};
 
 pub(crate) use connection::{ConnectionArgs, StoreArgs};
 pub(crate) use job::{
-    ExplainArgs, FetchArgs, GetArgs, Options, PlanArgs, RobotsArgs, StateCommand,
+    ExplainArgs, FetchArgs, GetArgs, JobArgs, JobCommand, Options, PlanArgs, RobotsArgs,
+    StateCommand, WorkArgs,
 };
 pub(crate) use pace::PaceArgs;
 
@@ -71,6 +72,17 @@ pub(crate) struct GlobalArgs {
 pub(crate) enum Command {
     /// Fetch a list of URLs, each host as fast as it permits and no faster; resumable
     Fetch(Box<FetchArgs>),
+    /// Work on a job that others have filled, until it is done: fetch without a list
+    Work(Box<WorkArgs>),
+    /// Look at the jobs that workers share, or cancel one
+    Job {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: JobCommand,
+        /// Where they are, as redis://HOST
+        #[arg(long, global = true, value_name = "URL", value_parser = read::<QueueUrl>)]
+        queue: Option<QueueUrl>,
+    },
     /// Fetch one URL, its body to standard output
     Get(Box<GetArgs>),
     /// Tell what a list would come to: the pace of each host and why, and when the job would end. Reads

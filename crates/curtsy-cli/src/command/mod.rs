@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod fetch;
 pub(crate) mod get;
 pub(crate) mod headers;
+pub(crate) mod job;
 pub(crate) mod man;
 pub(crate) mod origin;
 pub(crate) mod plan;

@@ -8,7 +8,9 @@ use curtsy_core::Policy;
 use super::Flags;
 use super::layers::{Layers, key};
 use crate::failure::Failure;
-use crate::value::{Contact, Header, Proxy, QueueUrl, Resolve, Scoping, Size, StateUrl, UserAgent};
+use crate::value::{
+    Contact, Header, JobName, Proxy, QueueUrl, Resolve, Scoping, Size, StateUrl, UserAgent,
+};
 
 /// How a job and its connections are run.
 #[derive(Clone, Debug)]
@@ -45,6 +47,10 @@ pub(crate) struct FetchSettings {
     pub(crate) store_timeout: Option<Duration>,
     /// Where the job's URLs wait. Default: a file in `out`.
     pub(crate) queue: QueueUrl,
+    /// The job's name in a shared queue. Default `default`.
+    pub(crate) job: JobName,
+    /// How long a lease of a scope lasts where the worker dies, at least a second. Default 60 s.
+    pub(crate) lease: Duration,
     /// The audit log. Default `.curtsy/audit.jsonl` in `out`.
     pub(crate) audit: PathBuf,
     /// The longest wait for the next URL where only deferred ones are left. Default: the policy's patience.
@@ -90,6 +96,8 @@ pub(super) fn read(
         state: StateUrl::Memory,
         store_timeout: None,
         queue: QueueUrl::Sqlite,
+        job: JobName::default_job(),
+        lease: curtsy::DEFAULT_LEASE,
         audit: PathBuf::new(),
         max_wait: policy.max_retry_after,
         retry_failed: false,
@@ -128,7 +136,7 @@ pub(super) fn read(
         &mut f.refresh,
     )?;
     set_bodies(layers, flags, &mut f)?;
-    layers.set(key("queue").flag("--queue"), job.queue, &mut f.queue)?;
+    set_queue(layers, flags, &mut f)?;
     f.audit = f.out.join(".curtsy").join("audit.jsonl");
     layers.set(
         key("audit").flag("--audit"),
@@ -140,6 +148,32 @@ pub(super) fn read(
     set_connection(layers, flags, &mut f)?;
     set_store(layers, flags, &mut f)?;
     Ok(f)
+}
+
+fn set_queue(
+    layers: &mut Layers<'_>,
+    flags: Flags<'_>,
+    f: &mut FetchSettings,
+) -> Result<(), Failure> {
+    let job = &flags.options.job;
+    layers.set(
+        key("queue").flag("--queue"),
+        job.queue.clone(),
+        &mut f.queue,
+    )?;
+    layers.set(key("job").flag("--job"), job.job.clone(), &mut f.job)?;
+    layers.set(key("lease").flag("--lease"), job.lease, &mut f.lease)?;
+    layers.check(
+        "lease",
+        f.lease >= Duration::from_secs(1),
+        "must be at least 1 second",
+    )?;
+    let is_shared = matches!(f.queue, QueueUrl::Redis(_));
+    layers.check(
+        "refresh",
+        !(is_shared && f.refresh),
+        "a job that workers share cannot be refreshed",
+    )
 }
 
 fn set_bodies(
@@ -259,18 +293,27 @@ fn set_store(
     f: &mut FetchSettings,
 ) -> Result<(), Failure> {
     let given = &flags.options.store;
-    let users = StateUrl::of_user();
-    if let Ok(users) = &users {
-        f.state = users.clone();
+    // Workers that share a job share what they know of its servers.
+    let usual = match &f.queue {
+        QueueUrl::Redis(url) => Ok(StateUrl::Redis(url.clone())),
+        QueueUrl::Sqlite => StateUrl::of_user(),
+    };
+    if let Ok(usual) = &usual {
+        f.state = usual.clone();
     }
     layers.set(
         key("state").flag("--state"),
         given.state.clone(),
         &mut f.state,
     )?;
-    if let (Err(why), false) = (users, layers.is_given("state")) {
+    if let (Err(why), false) = (usual, layers.is_given("state")) {
         return Err(layers.complain_of("state", &why));
     }
+    layers.check(
+        "state",
+        f.state != StateUrl::Memory || f.queue == QueueUrl::Sqlite,
+        "workers that share a job must share their state: leave it out, or name a redis://",
+    )?;
     layers.set(
         key("store_timeout")
             .flag("--store-timeout")

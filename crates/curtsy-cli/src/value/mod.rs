@@ -4,6 +4,7 @@ mod contact;
 mod delay;
 mod duration;
 mod header;
+mod job_name;
 mod plain;
 mod resolve;
 mod size;
@@ -13,6 +14,7 @@ use serde_json::Value as Json;
 
 pub(crate) use contact::Contact;
 pub(crate) use header::{Header, UserAgent, parse_header};
+pub(crate) use job_name::JobName;
 pub(crate) use plain::{Off, Proxy, Scoping};
 pub(crate) use resolve::Resolve;
 pub(crate) use size::Size;

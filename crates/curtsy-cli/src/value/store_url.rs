@@ -55,10 +55,12 @@ impl Value for StateUrl {
 }
 
 /// Where the job's URLs wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum QueueUrl {
     /// In an SQLite file in the job's directory.
     Sqlite,
+    /// In a Redis, where workers of other directories and machines work on them too.
+    Redis(RedisUrl),
 }
 
 impl Value for QueueUrl {
@@ -68,13 +70,18 @@ impl Value for QueueUrl {
             Some(("sqlite", _)) => Err(
                 "the queue lies in the job's directory; write sqlite: without a path".to_owned(),
             ),
-            Some(("redis" | "rediss", _)) => Err(not_built_in(text)),
-            _ => Err(format!("{text:?} is no queue URL; write sqlite:")),
+            Some(("redis" | "rediss" | "redis+unix", _)) => redis(text).map(Self::Redis),
+            _ => Err(format!(
+                "{text:?} is no queue URL; write sqlite: or redis://HOST"
+            )),
         }
     }
 
     fn show(&self) -> Json {
-        json!("sqlite:")
+        match self {
+            Self::Sqlite => json!("sqlite:"),
+            Self::Redis(url) => json!(url.to_string()),
+        }
     }
 }
 
@@ -110,6 +117,8 @@ mod tests {
     #[cfg(feature = "redis")]
     #[test]
     fn a_redis_is_shown_without_its_password() {
+        let url: QueueUrl = read("rediss://:secret@h").unwrap();
+        assert_eq!(url.show(), "rediss://h");
         let url: StateUrl = read("redis://ann:secret@h:7000/2").unwrap();
         assert_eq!(url.show(), "redis://ann@h:7000/2");
     }
@@ -136,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_lies_in_the_jobs_directory() {
+    fn the_queue_lies_in_the_jobs_directory_or_in_a_redis() {
         assert_eq!(read("sqlite:"), Ok(QueueUrl::Sqlite));
-        for text in ["sqlite:x", "redis://h", "memory:", ""] {
+        for text in ["sqlite:x", "redis://", "memory:", ""] {
             assert!(read::<QueueUrl>(text).is_err(), "{text}");
         }
     }

@@ -71,6 +71,27 @@ impl JobDir {
         self.path.join("manifest.jsonl")
     }
 
+    /// What the worker of this directory is called in a queue that others share: the machine's name and a
+    /// random number, drawn once.
+    ///
+    /// # Errors
+    /// `Output`: it cannot be stored.
+    pub fn worker(&self) -> Result<String, Error> {
+        let path = self.path.join(".curtsy/worker");
+        if let Ok(name) = std::fs::read_to_string(&path)
+            && !name.is_empty()
+        {
+            return Ok(name);
+        }
+        let machine = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+        let machine = machine.trim().split('.').next().unwrap_or_default();
+        let name = format!("{machine}-{:08x}", fastrand::u32(..));
+        std::fs::write(&path, &name).map_err(|error| {
+            Error::output(format!("{} cannot be written", path.display()), error)
+        })?;
+        Ok(name)
+    }
+
     /// Waits until somebody has deleted or moved it. Its files go on to take what nobody will find.
     pub(crate) fn gone(&self) -> impl Future<Output = Error> + use<> {
         let path = self.path.clone();

@@ -3,17 +3,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use curtsy_core::Timestamp;
 use curtsy_store::{Lease, LeaseToken, LeasedScope};
 use tokio::task::{JoinError, JoinSet};
 
-use super::{DEFAULT_LEASE, Shared, lane};
+use super::{Shared, lane};
 use crate::error::{Error, ErrorKind};
+
+/// The shortest lease.
+const SHORTEST: Duration = Duration::from_secs(1);
 
 pub(super) struct Lanes {
     /// How many there may be.
     most: usize,
+    /// How long a lease lasts.
+    length: Duration,
     tasks: JoinSet<Result<LeaseToken, Error>>,
     held: HashMap<LeaseToken, Held>,
     /// When the leases are renewed next.
@@ -27,9 +33,10 @@ struct Held {
 }
 
 impl Lanes {
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(most: usize, length: Duration) -> Self {
         Self {
             most: most.max(1),
+            length: length.max(SHORTEST),
             tasks: JoinSet::new(),
             held: HashMap::new(),
             renewal: Timestamp::EPOCH,
@@ -40,6 +47,15 @@ impl Lanes {
         self.tasks.is_empty()
     }
 
+    /// How long a lease lasts.
+    pub(super) fn length(&self) -> Duration {
+        self.length
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// How many more there may be.
     pub(super) fn room(&self) -> usize {
         self.most - self.tasks.len()
@@ -48,7 +64,7 @@ impl Lanes {
     /// Starts a lane for a scope leased at `now`.
     pub(super) fn start(&mut self, shared: &Arc<Shared>, leased: LeasedScope, now: Timestamp) {
         if self.held.is_empty() {
-            self.renewal = now.after(DEFAULT_LEASE / 4);
+            self.renewal = now.after(self.length / 4);
         }
         let lost = Arc::default();
         let held = Held {
@@ -91,7 +107,7 @@ impl Lanes {
 
     /// All leases but the lost ones last on from `now`.
     pub(super) fn renewed(&mut self, lost: &[LeaseToken], now: Timestamp) {
-        self.renewal = now.after(DEFAULT_LEASE / 4);
+        self.renewal = now.after(self.length / 4);
         for token in lost {
             if let Some(held) = self.held.remove(token) {
                 held.lost.store(true, Ordering::Relaxed);

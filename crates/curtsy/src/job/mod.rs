@@ -7,6 +7,7 @@
 mod dir;
 mod feed;
 mod fetch;
+mod fleet;
 mod lane;
 mod lanes;
 pub(crate) mod manifest;
@@ -34,12 +35,13 @@ use crate::client::{Client, Crowd};
 use crate::error::{Error, ErrorKind};
 use crate::sink::Sink;
 use feed::Feeds;
+use fleet::Feeding;
 use lanes::Lanes;
 use recorder::Recorder;
 use store::{Store, StoreKind};
 use summary::Reasons;
 
-/// What this process is called in the queue: it is the only worker of its directory.
+/// What this process is called in a queue of its own.
 const WORKER: &str = "local";
 /// How long a lease lasts where the worker dies.
 pub const DEFAULT_LEASE: Duration = Duration::from_secs(60);
@@ -67,6 +69,12 @@ pub struct JobOptions {
     /// Whether fetched URLs are asked again, with the validators of their last response where the body is
     /// still there. Default: no.
     pub refresh: bool,
+    /// How long a lease of a scope lasts where the worker dies; it is renewed after a quarter of it. At
+    /// least a second. Default: [`DEFAULT_LEASE`].
+    pub lease: Duration,
+    /// Of a job that workers share: whether the first URLs are waited for, where there are none yet. Default:
+    /// no.
+    pub awaits_urls: bool,
 }
 
 impl Default for JobOptions {
@@ -77,6 +85,8 @@ impl Default for JobOptions {
             retry_failed: false,
             scopes: DEFAULT_SCOPES,
             refresh: false,
+            lease: DEFAULT_LEASE,
+            awaits_urls: false,
         }
     }
 }
@@ -104,6 +114,8 @@ pub struct Job {
 struct Shared {
     client: Client,
     queue: Arc<dyn Queue>,
+    /// What this process is called in the queue.
+    worker: String,
     sink: Sink,
     store: Store,
     progress: summary::Counters,
@@ -123,18 +135,24 @@ impl Stopper {
 }
 
 impl Job {
-    /// Opens the job in `dir` on its queue, for this process alone.
+    /// Opens the job in `dir` on its queue: for this process alone, or beside the workers of other
+    /// directories where the queue is shared.
     ///
     /// # Errors
-    /// The directory or the queue cannot be used.
+    /// The directory or the queue cannot be used. `Configuration`: a shared job is to be refreshed.
     pub async fn open(
         client: Client,
         queue: Arc<dyn Queue>,
         dir: JobDir,
         options: JobOptions,
     ) -> Result<Self, Error> {
-        // The directory's lock says that every earlier worker is gone.
-        queue.take_over(WORKER).await?;
+        let worker = if queue.is_shared() {
+            dir.worker()?
+        } else {
+            WORKER.to_owned()
+        };
+        // The directory's lock says that every earlier worker of it is gone.
+        queue.take_over(&worker).await?;
         if options.retry_failed {
             queue
                 .reopen(&[
@@ -143,6 +161,10 @@ impl Job {
                     Outcome::Suppressed.label(),
                 ])
                 .await?;
+        }
+        if options.refresh && queue.is_shared() {
+            let why = "a job that workers share cannot be refreshed";
+            return Err(Error::new(ErrorKind::Configuration, why));
         }
         if options.refresh {
             refresh::begin(&*queue).await?;
@@ -153,6 +175,7 @@ impl Job {
         let shared = Arc::new(Shared {
             client,
             queue,
+            worker,
             sink,
             store,
             progress,
@@ -192,7 +215,8 @@ impl Job {
     }
 
     /// Works until every URL has ended and no [`Feed`] is left, only deferred ones are left that have to
-    /// wait for too long, or it is stopped; then the manifest has one line a URL, unless it was stopped.
+    /// wait for too long, or it is stopped; then the manifest has one line a URL, unless it was stopped. Of a
+    /// shared queue: every URL that this worker has fetched.
     ///
     /// # Errors
     /// The store, the queue or the disk failed. What was recorded stands: the job can be taken up again.
@@ -215,7 +239,9 @@ impl Job {
         };
         let Self { shared, dir, .. } = self;
         let mut reasons = Reasons::default();
-        if !interrupted {
+        if shared.queue.is_shared() {
+            fleet::tidy_manifest(&dir)?;
+        } else if !interrupted {
             reasons = summary::write_manifest(&*shared.queue, &dir).await?;
             refresh::end(&*shared.queue).await?;
         }
@@ -231,41 +257,47 @@ impl Job {
 
     async fn work(&self) -> Result<(), Error> {
         let (shared, gate) = (&self.shared, &self.shared.client.shared.gate);
-        let mut lanes = Lanes::new(self.options.scopes);
+        let mut lanes = Lanes::new(self.options.scopes, self.options.lease);
         let mut patience = Patience::default();
         let mut fed = shared.feeds.watch();
+        let mut watch = shared.queue.watch();
+        let mut feeding = Feeding::default();
         while !shared.is_stopping() {
             // Before it is looked what is due: what is added meanwhile wakes this loop.
             let is_fed = fed.borrow_and_update().is_open();
-            let due = match self.start_lanes(&mut lanes).await {
+            feeding.tell(is_fed, lanes.length(), shared).await?;
+            let mut due = match self.start_lanes(&mut lanes).await {
                 Err(error) if error.kind() == ErrorKind::Closed => break,
-                due => due?,
+                Err(error) => return self.give_up(&mut lanes, error).await,
+                Ok(due) => due,
             };
             if lanes.is_empty() && !is_fed {
+                let horizon = self.horizon(due).await?;
+                due = horizon.due.into_iter().chain(horizon.lease_end).min();
                 let Some(due) = due else { break };
                 let wait = due.since(shared.client.now());
-                if wait > self.options.max_wait || !patience.goes_on(&shared.progress, wait) {
+                // What others have leased may come back, as long as they have it.
+                if horizon.lease_end.is_none()
+                    && (wait > self.options.max_wait || !patience.goes_on(&shared.progress, wait))
+                {
                     break;
                 }
             }
             let due = due.filter(|_| lanes.room() > 0).unwrap_or(Timestamp::MAX);
-            let wake = due.min(lanes.renewal());
+            let wake = due.min(lanes.renewal()).min(feeding.renewal());
             let ended = tokio::select! {
                 ended = lanes.next_end() => ended,
                 () = shared.client.until(wake) => Ok(()),
                 _ = fed.changed() => Ok(()),
+                () = fleet::told(&mut watch) => Ok(()),
                 () = gate.until_closed() => Ok(()),
                 error = self.recorder.failed() => Err(error),
             };
             if let Err(error) = ended {
-                // The others land; nothing more is started.
-                gate.close();
-                while !lanes.is_empty() {
-                    let _ = lanes.next_end().await;
-                }
-                return Err(error);
+                return self.give_up(&mut lanes, error).await;
             }
         }
+        feeding.tell(false, lanes.length(), shared).await?;
         while !lanes.is_empty() {
             self.renew(&mut lanes).await?;
             let renewal = lanes.renewal();
@@ -277,12 +309,22 @@ impl Job {
         Ok(())
     }
 
+    /// Ends with this error when those under way have landed; nothing more is started.
+    async fn give_up(&self, lanes: &mut Lanes, error: Error) -> Result<(), Error> {
+        self.shared.client.close();
+        while !lanes.is_empty() {
+            let _ = lanes.next_end().await;
+        }
+        Err(error)
+    }
+
     /// Keeps what is leased, leases what else is due, and answers when something is due again.
     async fn start_lanes(&self, lanes: &mut Lanes) -> Result<Option<Timestamp>, Error> {
         let (shared, gate) = (&self.shared, &self.shared.client.shared.gate);
         // First, so that a worker that stood still takes up its own leases and not those scopes anew.
         self.renew(lanes).await?;
-        let room = lanes.room();
+        let room = fleet::share(&*shared.queue, lanes.room(), lanes.len());
+        let mut is_full = false;
         if room > 0 {
             let lease = || async {
                 let now = shared.client.now();
@@ -291,12 +333,14 @@ impl Job {
                 } else {
                     MAX_PAGE
                 };
-                let leased = shared
-                    .queue
-                    .lease_due(WORKER, room, page, DEFAULT_LEASE, now);
+                let leased =
+                    shared
+                        .queue
+                        .lease_due(&shared.worker, room, page, lanes.length(), now);
                 Ok((leased.await?, now))
             };
             let (leased, now) = gate.patiently(lease).await?;
+            is_full = leased.len() == room;
             leased
                 .into_iter()
                 .for_each(|leased| lanes.start(shared, leased, now));
@@ -307,7 +351,10 @@ impl Job {
         let soon = shared.client.now().after(SOON);
         let is_crowded = lanes.room() == 0 && due.is_some_and(|due| due <= soon);
         shared.crowd.note(is_crowded);
-        Ok(due)
+        // The other workers of a shared job have their turn first.
+        let turn = shared.client.now().after(fleet::TURN);
+        let shares = is_full && shared.queue.is_shared();
+        Ok(due.map(|due| if shares { due.max(turn) } else { due }))
     }
 
     async fn renew(&self, lanes: &mut Lanes) -> Result<(), Error> {
@@ -318,7 +365,7 @@ impl Job {
         let leases = lanes.leases();
         let renew = || async {
             let now = shared.client.now();
-            let lost = shared.queue.renew(&leases, DEFAULT_LEASE, now).await?;
+            let lost = shared.queue.renew(&leases, lanes.length(), now).await?;
             Ok((lost, now))
         };
         let (lost, now) = gate.persistently(renew).await?;

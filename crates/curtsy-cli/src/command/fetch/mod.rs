@@ -7,20 +7,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use curtsy::clock::Clock;
 use curtsy::core::audit::{Entry, Event};
-use curtsy::store::{Queue, SqliteQueue};
+use curtsy::store::Queue;
 use curtsy::{
     Audit, Bodies, ErrorKind, Feed, Job, JobDir, JobOptions, NewEntry, Outcome, Stopper, Summary,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::args::{FetchArgs, GlobalArgs};
-use crate::failure::{Exit, Failure, chain};
+use crate::args::{FetchArgs, GlobalArgs, WorkArgs};
+use crate::failure::{Exit, Failure};
 use crate::input::{Input, Line, Listed};
 use crate::notices::notices;
 use crate::progress::{Screen, speaker};
 use crate::session::{self, State};
 use crate::settings::{FetchSettings, Flags, Settings};
+use crate::value::QueueUrl;
 
 /// The most URLs that are added to the queue at once: of a long list as many as have been read, of a slow
 /// one each as it comes.
@@ -34,21 +35,43 @@ pub(crate) fn run(args: &FetchArgs, global: &GlobalArgs) -> Result<Exit, Failure
     })?;
     // A list that cannot be read is found out before anything is made.
     let input = args.input.as_deref().map(Input::open).transpose()?;
-    session::run(fetch(args, input, &settings))
+    let list = Given {
+        urls: args.urls.clone(),
+        input,
+    };
+    session::run(fetch(Some(list), &settings))
 }
 
-async fn fetch(
-    args: &FetchArgs,
+pub(crate) fn work(args: &WorkArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
+    let settings = Settings::load(Flags {
+        global,
+        options: &args.options,
+        json: args.json,
+    })?;
+    if settings.fetch.queue == QueueUrl::Sqlite {
+        return Err(Failure::usage(
+            "work",
+            "name the queue that workers share: --queue redis://HOST",
+        ));
+    }
+    session::run(fetch(None, &settings))
+}
+
+/// The list of URLs as the command line gives it.
+struct Given {
+    urls: Vec<String>,
     input: Option<Input<crate::lines::Reader>>,
-    settings: &Settings,
-) -> Result<Exit, Failure> {
+}
+
+/// Fetches a list; without one, what others have put into the queue.
+async fn fetch(given: Option<Given>, settings: &Settings) -> Result<Exit, Failure> {
     let fetch = &settings.fetch;
     let screen = Screen::new(fetch.verbosity);
     warn(settings, &screen);
     let dir = JobDir::open(&fetch.out).map_err(|error| session::failure("fetch", &error))?;
-    let queue = open_queue(&dir).await?;
-    let state = State::open(&fetch.state).await?;
-    let audit = open_audit(fetch, &*queue, &state.clock).await?;
+    let queue = session::queue(fetch, &dir).await?;
+    let state = State::beside(&*queue, &fetch.state).await?;
+    let audit = open_audit(fetch, &*queue, &dir, &state.clock).await?;
     let notices = notices(fetch.verbosity, speaker(&screen));
     let client = session::client_with(settings, state, audit.clone(), notices)?;
     let options = JobOptions {
@@ -60,6 +83,8 @@ async fn fetch(
         max_wait: fetch.max_wait,
         retry_failed: fetch.retry_failed,
         refresh: fetch.refresh,
+        lease: fetch.lease,
+        awaits_urls: given.is_none(),
         ..JobOptions::default()
     };
     let writes_files = options.bodies == Bodies::Files;
@@ -68,15 +93,16 @@ async fn fetch(
         .await
         .map_err(failed)?;
 
-    let urls = args.urls.clone();
     let bad_lines = Arc::new(AtomicU64::new(0));
     let notes = Notes {
         bad_lines: Arc::clone(&bad_lines),
         names: writes_files || fetch.verbosity == 0,
         screen: screen.clone(),
     };
-    let list = read(urls, input, notes);
-    let feeding = tokio::spawn(feed(job.feed(), list, job.stopper()));
+    let feeding = given.map(|given| {
+        let list = read(given, notes);
+        tokio::spawn(feed(job.feed(), list, job.stopper()))
+    });
     let policy = Box::new(settings.policy.values());
     let started = Event::RunStarted {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -93,14 +119,16 @@ async fn fetch(
     display.finish();
     stopping.abort();
     let summary = ended.map_err(failed)?;
-    if feeding.is_finished() {
-        feeding
+    match feeding {
+        Some(feeding) if feeding.is_finished() => feeding
             .await
-            .map_err(|error| Failure::new(Exit::Usage, "the list", error))??;
-    } else {
-        // Stopped, perhaps while it waited for a line that never comes.
-        feeding.abort();
-        screen.say("the list was not read to its end: give it again with the next run");
+            .map_err(|error| Failure::new(Exit::Usage, "the list", error))??,
+        Some(feeding) => {
+            // Stopped, perhaps while it waited for a line that never comes.
+            feeding.abort();
+            screen.say("the list was not read to its end: give it again with the next run");
+        }
+        None => {}
     }
     let bad_lines = bad_lines.load(Ordering::Relaxed);
     if summary.total == 0 && !summary.interrupted {
@@ -128,27 +156,15 @@ fn warn(settings: &Settings, screen: &Screen) {
     }
 }
 
-async fn open_queue(dir: &JobDir) -> Result<Arc<dyn Queue>, Failure> {
-    let path = dir.queue();
-    let failed = |error| {
-        Failure::new(
-            Exit::Store,
-            format!("the queue {}", path.display()),
-            chain(&error),
-        )
-    };
-    Ok(Arc::new(SqliteQueue::open(&path).await.map_err(failed)?))
-}
-
 /// The job's audit log, under the job's own pipeline.
 async fn open_audit(
     fetch: &FetchSettings,
     queue: &dyn Queue,
+    dir: &JobDir,
     clock: &Clock,
 ) -> Result<Audit, Failure> {
     const KEY: &str = "pipeline_id";
-    let failed =
-        |error: curtsy::store::StoreError| Failure::new(Exit::Store, "the queue", chain(&error));
+    let failed = |error: curtsy::store::StoreError| session::store_failure("the queue", &error);
     let stored = queue
         .meta(KEY)
         .await
@@ -157,7 +173,13 @@ async fn open_audit(
     let id = match stored {
         Some(id) => id,
         None => {
-            let id = format!("default-{:x}", clock.now().as_micros());
+            let worker = match fetch.queue {
+                QueueUrl::Sqlite => format!("{:x}", clock.now().as_micros()),
+                QueueUrl::Redis(_) => dir
+                    .worker()
+                    .map_err(|error| session::failure("fetch", &error))?,
+            };
+            let id = format!("{}-{worker}", fetch.job);
             queue
                 .set_meta(vec![(KEY.to_owned(), id.clone().into_bytes())])
                 .await
@@ -185,7 +207,7 @@ struct Notes {
 }
 
 /// Reads in a thread of its own: neither a slow pipe nor a long file keeps what is fetched waiting.
-fn read(urls: Vec<String>, input: Option<Input<crate::lines::Reader>>, mut notes: Notes) -> List {
+fn read(Given { urls, input }: Given, mut notes: Notes) -> List {
     let (sender, receiver) = mpsc::channel(BATCH);
     let reader = tokio::task::spawn_blocking(move || {
         let given = urls.iter().map(|url| {

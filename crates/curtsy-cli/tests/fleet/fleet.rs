@@ -1,0 +1,187 @@
+//! A job and its workers.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+/// No job of these tests takes longer.
+const WITHIN: Duration = Duration::from_secs(30);
+
+/// The workers of one job, each with a directory of its own.
+pub(crate) struct Fleet {
+    queue: String,
+    dir: TempDir,
+    options: Vec<String>,
+    pub(crate) workers: Vec<Child>,
+}
+
+impl Fleet {
+    /// Starts workers that wait for URLs in the queue in this Redis.
+    pub(crate) fn start(redis: &str, workers: usize, options: &[&str]) -> Self {
+        let mut fleet = Self {
+            queue: redis.to_owned(),
+            dir: tempfile::tempdir().unwrap(),
+            options: options.iter().map(|&option| option.to_owned()).collect(),
+            workers: Vec::new(),
+        };
+        for worker in 0..workers {
+            let worker = fleet.spawn("work", worker, &[]);
+            fleet.workers.push(worker);
+        }
+        fleet
+    }
+
+    /// Has one more worker fetch a list, and answers when the job has ended for all.
+    pub(crate) fn fetch(&mut self, urls: &[String]) {
+        self.begin(urls);
+        self.end();
+    }
+
+    /// Has one more worker begin to fetch a list.
+    pub(crate) fn begin(&mut self, urls: &[String]) {
+        let list = self.dir.path().join("list");
+        std::fs::write(&list, urls.join("\n")).unwrap();
+        let list = list.to_str().unwrap();
+        let worker = self.spawn("fetch", self.workers.len(), &["-i", list]);
+        self.workers.push(worker);
+    }
+
+    /// Waits until all workers have ended well.
+    pub(crate) fn end(&mut self) {
+        let ends = self.exits();
+        let told = self.workers.iter_mut().map(told);
+        let told: Vec<String> = told.collect();
+        assert!(
+            ends.iter().all(|code| *code == Some(0)),
+            "{ends:?}: {told:#?}"
+        );
+    }
+
+    /// Waits until all workers have ended, and answers how.
+    pub(crate) fn exits(&mut self) -> Vec<Option<i32>> {
+        let started = Instant::now();
+        let exit = |worker: &mut Child| loop {
+            if let Some(status) = worker.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(started.elapsed() < WITHIN, "the job does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        self.workers.iter_mut().map(exit).collect()
+    }
+
+    /// Kills a worker as a crash of its machine would; answers the URLs that it had recorded.
+    pub(crate) fn kill(&mut self, worker: usize) -> Vec<String> {
+        let mut killed = self.workers.remove(worker);
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        let manifest = self.out(worker).join("manifest.jsonl");
+        let text = std::fs::read_to_string(manifest).unwrap_or_default();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        whole.lines().map(|line| url_of(&json(line))).collect()
+    }
+
+    /// Asserts that the job's own manifest has each of these once, fetched.
+    pub(crate) fn assert_each_is_recorded_once(&self, urls: &[String]) {
+        let output = self
+            .command("job", &["export", "fleet", "--queue", &self.queue])
+            .output();
+        let text = String::from_utf8(output.unwrap().stdout).unwrap();
+        let lines: Vec<Json> = text.lines().map(json).collect();
+        for line in &lines {
+            assert_eq!(line["outcome"], "fetched", "{line}");
+        }
+        let recorded: Vec<String> = lines.iter().map(url_of).collect();
+        assert_eq!(recorded, urls);
+    }
+
+    /// When pages of this server departed, by the records of all workers: since midnight, in order.
+    pub(crate) fn departures(&self, server: &str) -> Vec<Duration> {
+        let mut departures = Vec::new();
+        for worker in 0..self.workers.len() {
+            let log = self.out(worker).join(".curtsy/audit.jsonl");
+            let text = std::fs::read_to_string(log).unwrap();
+            let events = text.lines().map(json);
+            let pages = events.filter(|event| {
+                let is_page = event["url"]
+                    .as_str()
+                    .is_some_and(|url| url.starts_with(server));
+                event["event"] == "outcome" && event["kind"] != "robots" && is_page
+            });
+            departures
+                .extend(pages.map(|event| since_midnight(event["departed_at"].as_str().unwrap())));
+        }
+        departures.sort_unstable();
+        departures
+    }
+
+    fn spawn(&self, command: &str, worker: usize, more: &[&str]) -> Child {
+        let out = self.out(worker);
+        self.command(command, more)
+            .args([
+                "--queue",
+                &self.queue,
+                "--job",
+                "fleet",
+                "--json",
+                "-q",
+                "-o",
+            ])
+            .arg(out)
+            .args(&self.options)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    fn command(&self, command: &str, more: &[&str]) -> Command {
+        let mut curtsy = Command::new(env!("CARGO_BIN_EXE_curtsy"));
+        curtsy
+            .arg(command)
+            .args(more)
+            .current_dir(self.dir.path())
+            .env("HOME", self.dir.path());
+        curtsy
+    }
+
+    fn out(&self, worker: usize) -> PathBuf {
+        self.dir.path().join(format!("worker-{worker}"))
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for worker in &mut self.workers {
+            let _ = worker.kill();
+            let _ = worker.wait();
+        }
+    }
+}
+
+/// What a worker that has ended says of the job.
+fn told(worker: &mut Child) -> String {
+    let mut told = String::new();
+    let mut output = worker.stdout.take().unwrap();
+    output.read_to_string(&mut told).unwrap();
+    told
+}
+
+/// The time of day of an instant as the log writes it, to the microsecond.
+fn since_midnight(rfc3339: &str) -> Duration {
+    let time = rfc3339.split_once('T').unwrap().1.trim_end_matches('Z');
+    let parts: Vec<f64> = time.split(':').map(|part| part.parse().unwrap()).collect();
+    let micros = (parts[0] * 3600.0 + parts[1] * 60.0 + parts[2]) * 1e6;
+    Duration::from_micros(micros.round() as u64)
+}
+
+fn json(line: &str) -> Json {
+    serde_json::from_str(line).unwrap()
+}
+
+fn url_of(line: &Json) -> String {
+    line["url"].as_str().unwrap().to_owned()
+}
