@@ -28,6 +28,9 @@ pub(crate) struct FetchArgs {
 /// `curtsy work`: `fetch` without a list.
 #[derive(Args, Debug)]
 pub(crate) struct WorkArgs {
+    /// When the job is done, wait for further URLs until stopped
+    #[arg(long, help_heading = "Job")]
+    pub(crate) stay: bool,
     /// Print the summary as JSON
     #[arg(long, help_heading = "Job")]
     pub(crate) json: bool,

@@ -16,7 +16,15 @@ pub(crate) struct Fleet {
     queue: String,
     dir: TempDir,
     options: Vec<String>,
-    pub(crate) workers: Vec<Child>,
+    pub(crate) workers: Vec<Worker>,
+    /// Directories that were given to workers.
+    dirs: usize,
+}
+
+/// A worker and its directory.
+pub(crate) struct Worker {
+    pub(crate) process: Child,
+    out: PathBuf,
 }
 
 impl Fleet {
@@ -27,12 +35,17 @@ impl Fleet {
             dir: tempfile::tempdir().unwrap(),
             options: options.iter().map(|&option| option.to_owned()).collect(),
             workers: Vec::new(),
+            dirs: 0,
         };
-        for worker in 0..workers {
-            let worker = fleet.spawn("work", worker, &[]);
-            fleet.workers.push(worker);
+        for _ in 0..workers {
+            fleet.join(&[]);
         }
         fleet
+    }
+
+    /// Has one more worker join, with these options of its own.
+    pub(crate) fn join(&mut self, options: &[&str]) {
+        self.spawn("work", options);
     }
 
     /// Has one more worker fetch a list, and answers when the job has ended for all.
@@ -46,8 +59,7 @@ impl Fleet {
         let list = self.dir.path().join("list");
         std::fs::write(&list, urls.join("\n")).unwrap();
         let list = list.to_str().unwrap();
-        let worker = self.spawn("fetch", self.workers.len(), &["-i", list]);
-        self.workers.push(worker);
+        self.spawn("fetch", &["-i", list]);
     }
 
     /// Waits until all workers have ended well.
@@ -64,8 +76,8 @@ impl Fleet {
     /// Waits until all workers have ended, and answers how.
     pub(crate) fn exits(&mut self) -> Vec<Option<i32>> {
         let started = Instant::now();
-        let exit = |worker: &mut Child| loop {
-            if let Some(status) = worker.try_wait().unwrap() {
+        let exit = |worker: &mut Worker| loop {
+            if let Some(status) = worker.process.try_wait().unwrap() {
                 return status.code();
             }
             assert!(started.elapsed() < WITHIN, "the job does not end");
@@ -74,15 +86,21 @@ impl Fleet {
         self.workers.iter_mut().map(exit).collect()
     }
 
+    /// Stops a worker as a process manager does, and answers how it ended.
+    pub(crate) fn stop(&mut self, worker: usize) -> Option<i32> {
+        let mut stopped = self.workers.remove(worker).process;
+        let id = stopped.id().to_string();
+        let sent = Command::new("kill").arg(&id).status();
+        assert!(sent.unwrap().success());
+        stopped.wait().unwrap().code()
+    }
+
     /// Kills a worker as a crash of its machine would; answers the URLs that it had recorded.
     pub(crate) fn kill(&mut self, worker: usize) -> Vec<String> {
         let mut killed = self.workers.remove(worker);
-        killed.kill().unwrap();
-        killed.wait().unwrap();
-        let manifest = self.out(worker).join("manifest.jsonl");
-        let text = std::fs::read_to_string(manifest).unwrap_or_default();
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        whole.lines().map(|line| url_of(&json(line))).collect()
+        killed.process.kill().unwrap();
+        killed.process.wait().unwrap();
+        killed.recorded()
     }
 
     /// Asserts that the job's own manifest has each of these once, fetched.
@@ -102,8 +120,8 @@ impl Fleet {
     /// When pages of this server departed, by the records of all workers: since midnight, in order.
     pub(crate) fn departures(&self, server: &str) -> Vec<Duration> {
         let mut departures = Vec::new();
-        for worker in 0..self.workers.len() {
-            let log = self.out(worker).join(".curtsy/audit.jsonl");
+        for worker in &self.workers {
+            let log = worker.out.join(".curtsy/audit.jsonl");
             let text = std::fs::read_to_string(log).unwrap();
             let events = text.lines().map(json);
             let pages = events.filter(|event| {
@@ -119,23 +137,19 @@ impl Fleet {
         departures
     }
 
-    fn spawn(&self, command: &str, worker: usize, more: &[&str]) -> Child {
-        let out = self.out(worker);
-        self.command(command, more)
-            .args([
-                "--queue",
-                &self.queue,
-                "--job",
-                "fleet",
-                "--json",
-                "-q",
-                "-o",
-            ])
-            .arg(out)
+    fn spawn(&mut self, command: &str, more: &[&str]) {
+        let out = self.dir.path().join(format!("worker-{}", self.dirs));
+        self.dirs += 1;
+        let process = self
+            .command(command, more)
+            .args(["--queue", &self.queue, "--job", "fleet"])
+            .args(["--json", "-q", "-o"])
+            .arg(&out)
             .args(&self.options)
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap()
+            .unwrap();
+        self.workers.push(Worker { process, out });
     }
 
     fn command(&self, command: &str, more: &[&str]) -> Command {
@@ -147,25 +161,31 @@ impl Fleet {
             .env("HOME", self.dir.path());
         curtsy
     }
+}
 
-    fn out(&self, worker: usize) -> PathBuf {
-        self.dir.path().join(format!("worker-{worker}"))
+impl Worker {
+    /// The URLs in its manifest, but for a line that a kill has torn.
+    pub(crate) fn recorded(&self) -> Vec<String> {
+        let manifest = self.out.join("manifest.jsonl");
+        let text = std::fs::read_to_string(manifest).unwrap_or_default();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        whole.lines().map(|line| url_of(&json(line))).collect()
     }
 }
 
 impl Drop for Fleet {
     fn drop(&mut self) {
         for worker in &mut self.workers {
-            let _ = worker.kill();
-            let _ = worker.wait();
+            let _ = worker.process.kill();
+            let _ = worker.process.wait();
         }
     }
 }
 
 /// What a worker that has ended says of the job.
-fn told(worker: &mut Child) -> String {
+fn told(worker: &mut Worker) -> String {
     let mut told = String::new();
-    let mut output = worker.stdout.take().unwrap();
+    let mut output = worker.process.stdout.take().unwrap();
     output.read_to_string(&mut told).unwrap();
     told
 }

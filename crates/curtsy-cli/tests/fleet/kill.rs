@@ -1,4 +1,4 @@
-//! Workers that die.
+//! Workers that die, and one that stays.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -54,7 +54,27 @@ fn the_scopes_of_two_workers_that_are_killed_are_taken_over_and_nothing_recorded
     for url in &recorded {
         assert_eq!(times[url], 1, "{url} was recorded, and fetched again");
     }
-    // What was in flight at the kill, and no more, is asked for again.
-    let again = times.values().filter(|times| **times > 1).count();
-    assert!(again <= HOSTS, "{again} URLs were fetched twice");
+}
+
+#[test]
+#[ignore = "needs redis-server: ./test installs it and runs this"]
+fn a_worker_that_stays_takes_up_what_is_added_later_and_ends_when_it_is_stopped() {
+    let redis = Server::start(&[]);
+    let server = serve_at(r#"{"robots": 404}"#, Ipv4Addr::UNSPECIFIED);
+    let port = server.origin.addr().port();
+    let mut fleet = Fleet::start(&redis.url(), 0, &["--rate", "20", "--burst", "1"]);
+    fleet.join(&["--stay"]);
+    let mut recorded = 0;
+    for list in 0..2 {
+        let urls: Vec<String> = (0..HOSTS * PAGES)
+            .map(|n| format!("http://127.0.5.{}:{port}/{list}-{n}", 1 + n % HOSTS))
+            .collect();
+        fleet.begin(&urls);
+        let mut feeder = fleet.workers.pop().unwrap();
+        assert_eq!(feeder.process.wait().unwrap().code(), Some(0));
+        let before = std::mem::replace(&mut recorded, fleet.workers[0].recorded().len());
+        assert!(recorded > before, "it has done nothing of list {list}");
+    }
+    assert!(fleet.workers[0].process.try_wait().unwrap().is_none());
+    assert_eq!(fleet.stop(0), Some(130));
 }

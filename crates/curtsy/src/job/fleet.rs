@@ -81,8 +81,8 @@ impl Job {
         let awaits_first = self.options.awaits_urls && gate.patiently(counts).await?.total() == 0;
         let horizon = gate.patiently(|| async { Ok(queue.horizon().await?) });
         let mut horizon = horizon.await?;
-        if awaits_first && horizon == Horizon::default() {
-            horizon.lease_end = Some(Timestamp::MAX);
+        if self.options.stays || (awaits_first && horizon == Horizon::default()) {
+            horizon.lease_end = horizon.lease_end.or(Some(Timestamp::MAX));
         }
         Ok(horizon)
     }

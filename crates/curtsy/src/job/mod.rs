@@ -75,6 +75,9 @@ pub struct JobOptions {
     /// Of a job that workers share: whether the first URLs are waited for, where there are none yet. Default:
     /// no.
     pub awaits_urls: bool,
+    /// Of a job that workers share: whether further URLs are waited for when it is done, until this worker is
+    /// stopped. Default: no.
+    pub stays: bool,
 }
 
 impl Default for JobOptions {
@@ -87,6 +90,7 @@ impl Default for JobOptions {
             refresh: false,
             lease: DEFAULT_LEASE,
             awaits_urls: false,
+            stays: false,
         }
     }
 }

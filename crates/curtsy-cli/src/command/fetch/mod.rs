@@ -39,7 +39,7 @@ pub(crate) fn run(args: &FetchArgs, global: &GlobalArgs) -> Result<Exit, Failure
         urls: args.urls.clone(),
         input,
     };
-    session::run(fetch(Some(list), &settings))
+    session::run(fetch(Source::List(list), &settings))
 }
 
 pub(crate) fn work(args: &WorkArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
@@ -54,7 +54,15 @@ pub(crate) fn work(args: &WorkArgs, global: &GlobalArgs) -> Result<Exit, Failure
             "name the queue that workers share: --queue redis://HOST",
         ));
     }
-    session::run(fetch(None, &settings))
+    session::run(fetch(Source::Queue { stays: args.stay }, &settings))
+}
+
+/// Where the URLs come from.
+enum Source {
+    /// A list.
+    List(Given),
+    /// A queue that others fill; waited for where it `stays`, also when all are done.
+    Queue { stays: bool },
 }
 
 /// The list of URLs as the command line gives it.
@@ -63,8 +71,12 @@ struct Given {
     input: Option<Input<crate::lines::Reader>>,
 }
 
-/// Fetches a list; without one, what others have put into the queue.
-async fn fetch(given: Option<Given>, settings: &Settings) -> Result<Exit, Failure> {
+/// Fetches a list, or what others have put into the queue.
+async fn fetch(source: Source, settings: &Settings) -> Result<Exit, Failure> {
+    let (given, stays) = match source {
+        Source::List(given) => (Some(given), false),
+        Source::Queue { stays } => (None, stays),
+    };
     let fetch = &settings.fetch;
     let screen = Screen::new(fetch.verbosity);
     warn(settings, &screen);
@@ -85,6 +97,7 @@ async fn fetch(given: Option<Given>, settings: &Settings) -> Result<Exit, Failur
         refresh: fetch.refresh,
         lease: fetch.lease,
         awaits_urls: given.is_none(),
+        stays,
         ..JobOptions::default()
     };
     let writes_files = options.bodies == Bodies::Files;
