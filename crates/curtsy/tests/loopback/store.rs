@@ -7,9 +7,12 @@ use async_trait::async_trait;
 use curtsy::core::{Interval, Reason, Scope, Suppression};
 use curtsy::store::{
     HostStore, MemoryStore, SqliteStore, StoreError, StoreErrorKind, Swap, Version, Versioned,
+    Watch,
 };
 use curtsy::{ErrorKind, Notice, Notices};
 use curtsy_origin::lead_over_pace;
+use http::StatusCode;
+use tokio::sync::watch;
 
 use crate::support::*;
 
@@ -133,12 +136,13 @@ async fn p3_departures_of_a_burst_are_stored_together_and_what_follows_keeps_the
     }
 }
 
-/// A store that can be lost.
+/// A store that can be lost, and that tells of changes.
 #[derive(Debug, Default)]
 struct Flaky {
-    inner: MemoryStore,
+    inner: Arc<MemoryStore>,
+    changes: watch::Sender<Version>,
     lost: AtomicBool,
-    /// How long it keeps its answer after it has carried a call out, milliseconds.
+    /// How long it keeps its answer after it has stored something, milliseconds.
     late_ms: AtomicU64,
 }
 
@@ -166,8 +170,11 @@ impl HostStore for Flaky {
     ) -> Result<Swap, StoreError> {
         self.check()?;
         let swapped = self.inner.compare_and_swap(key, expected, value).await;
-        let late = ms(self.late_ms.load(Ordering::SeqCst));
-        tokio::time::sleep(late).await;
+        if let Ok(Swap::Stored(version)) = swapped {
+            self.changes.send_replace(version);
+            let late = ms(self.late_ms.load(Ordering::SeqCst));
+            tokio::time::sleep(late).await;
+        }
         swapped
     }
 
@@ -180,6 +187,68 @@ impl HostStore for Flaky {
         self.check()?;
         self.inner.keys(prefix).await
     }
+
+    fn watch(&self, _: &str) -> Option<Watch> {
+        let mut changes = self.changes.subscribe();
+        changes.mark_changed();
+        Some(Watch::new(changes, ()))
+    }
+}
+
+#[tokio::test]
+async fn p9_who_waits_for_the_answer_to_another_process_is_woken_by_it() {
+    let origin = origin(r#"{"robots": 404, "service": {"latency_ms": 200}}"#).await;
+    let store: Arc<dyn HostStore> = Arc::new(Flaky::default());
+    let (one, other) = (on_store(&store, |_| ()), on_store(&store, |_| ()));
+    let (first, second) = (origin.url("/1"), origin.url("/2"));
+    let both = tokio::join!(one.get(&first), async {
+        tokio::time::sleep(ms(50)).await;
+        other.get(&second).await
+    });
+    assert_eq!(
+        (response(both.0).status, response(both.1).status),
+        (StatusCode::OK, StatusCode::OK)
+    );
+    // robots.txt is asked for by one of them, or both; one at a time all the same.
+    for pair in origin.arrivals().windows(2) {
+        let idle = pair[1].at.saturating_sub(pair[0].answered.unwrap());
+        assert!(idle < ms(150), "{idle:?} before {}", pair[1].path);
+    }
+}
+
+#[tokio::test]
+async fn p9_a_permit_that_took_long_to_be_stored_does_not_outlive_a_hold_of_another_process() {
+    let origin = origin(
+        r#"{"robots": 404, "service": {"latency_ms": 80}, "pages": {
+            "/held": {"status": 429, "headers": [["Retry-After", "1"]]}}}"#,
+    )
+    .await;
+    let slow = Arc::new(Flaky::default());
+    let quick: Arc<dyn HostStore> = slow.inner.clone();
+    let (one, other) = (
+        on_store(&quick, |_| ()),
+        on_store(&(slow.clone() as _), |_| ()),
+    );
+    assert_eq!(status(&other, &origin.url("/0")).await, 200);
+    assert_eq!(status(&one, &origin.url("/1")).await, 200);
+    slow.late_ms.store(200, Ordering::SeqCst);
+    let (held_url, late_url) = (origin.url("/held"), origin.url("/late"));
+    let held = tokio::spawn(async move { one.get(&held_url).await });
+    tokio::time::sleep(ms(20)).await;
+    let late = tokio::spawn(async move { status(&other, &late_url).await });
+    assert_eq!(late.await.unwrap(), 200);
+    held.abort();
+    let arrivals = pages(&origin);
+    let refused = arrivals
+        .iter()
+        .find(|arrival| arrival.path == "/held")
+        .unwrap();
+    let late = arrivals
+        .iter()
+        .find(|arrival| arrival.path == "/late")
+        .unwrap();
+    let quiet = late.at - refused.answered.unwrap();
+    assert!(quiet >= ms(1000), "an arrival {quiet:?} into the hold");
 }
 
 #[tokio::test]
