@@ -143,7 +143,7 @@ impl Link {
         Ok(answer)
     }
 
-    /// Gives up a line whose answers no longer come.
+    /// What was answered over a line, which is given up where nothing was.
     fn heard<T>(&self, line: &Line, answer: RedisResult<T>) -> Result<T, StoreError> {
         answer.map_err(|error| {
             if is_lost(&error) {

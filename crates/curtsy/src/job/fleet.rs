@@ -28,14 +28,31 @@ pub(super) fn share(queue: &dyn Queue, room: usize, held: usize) -> usize {
     }
 }
 
-/// What other workers know of this one's feeds.
+/// How often a worker looks how far the others have come.
+const LOOK_AFTER: Duration = Duration::from_secs(10);
+
+/// What a worker and the others of a shared job know of each other.
 #[derive(Default)]
-pub(super) struct Feeding {
-    /// When they have to be told again.
+pub(super) struct Fellows {
+    /// When the others have to be told again of this one's feeds; `None` where there are none.
     renewal: Option<Timestamp>,
+    /// When to look again how far they have come.
+    next_look: Timestamp,
 }
 
-impl Feeding {
+impl Fellows {
+    /// Counts what the others have done, now and then.
+    pub(super) async fn count(&mut self, shared: &Shared) -> Result<(), Error> {
+        let now = shared.client.now();
+        if now >= self.next_look && shared.queue.is_shared() {
+            self.next_look = now.after(LOOK_AFTER);
+            let gate = &shared.client.shared.gate;
+            let counts = gate.patiently(|| async { Ok(shared.queue.counts().await?) });
+            shared.progress.recount(&counts.await?);
+        }
+        Ok(())
+    }
+
     /// Tells that there are feeds, or none any more.
     pub(super) async fn tell(
         &mut self,

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use curtsy_core::{Reason, Scope, Timestamp};
 use curtsy_store::queue::MAX_PAGE;
-use curtsy_store::{Enqueued, Queue};
+use curtsy_store::{Enqueued, Horizon, Queue};
 
 pub use dir::JobDir;
 pub use feed::Feed;
@@ -35,7 +35,7 @@ use crate::client::{Client, Crowd};
 use crate::error::{Error, ErrorKind};
 use crate::sink::Sink;
 use feed::Feeds;
-use fleet::Feeding;
+use fleet::Fellows;
 use lanes::Lanes;
 use recorder::Recorder;
 use store::{Store, StoreKind};
@@ -265,30 +265,29 @@ impl Job {
         let mut patience = Patience::default();
         let mut fed = shared.feeds.watch();
         let mut watch = shared.queue.watch();
-        let mut feeding = Feeding::default();
+        let mut fellows = Fellows::default();
         while !shared.is_stopping() {
             // Before it is looked what is due: what is added meanwhile wakes this loop.
             let is_fed = fed.borrow_and_update().is_open();
-            feeding.tell(is_fed, lanes.length(), shared).await?;
-            let mut due = match self.start_lanes(&mut lanes).await {
+            let looked = self.look(&mut lanes, &mut fellows, is_fed).await;
+            let Horizon { due, lease_end } = match looked {
                 Err(error) if error.kind() == ErrorKind::Closed => break,
                 Err(error) => return self.give_up(&mut lanes, error).await,
-                Ok(due) => due,
+                Ok(horizon) => horizon,
             };
+            let next = due.into_iter().chain(lease_end).min();
             if lanes.is_empty() && !is_fed {
-                let horizon = self.horizon(due).await?;
-                due = horizon.due.into_iter().chain(horizon.lease_end).min();
-                let Some(due) = due else { break };
-                let wait = due.since(shared.client.now());
+                let Some(next) = next else { break };
+                let wait = next.since(shared.client.now());
                 // What others have leased may come back, as long as they have it.
-                if horizon.lease_end.is_none()
+                if lease_end.is_none()
                     && (wait > self.options.max_wait || !patience.goes_on(&shared.progress, wait))
                 {
                     break;
                 }
             }
-            let due = due.filter(|_| lanes.room() > 0).unwrap_or(Timestamp::MAX);
-            let wake = due.min(lanes.renewal()).min(feeding.renewal());
+            let next = next.filter(|_| lanes.room() > 0).unwrap_or(Timestamp::MAX);
+            let wake = next.min(lanes.renewal()).min(fellows.renewal());
             let ended = tokio::select! {
                 ended = lanes.next_end() => ended,
                 () = shared.client.until(wake) => Ok(()),
@@ -301,7 +300,6 @@ impl Job {
                 return self.give_up(&mut lanes, error).await;
             }
         }
-        feeding.tell(false, lanes.length(), shared).await?;
         while !lanes.is_empty() {
             self.renew(&mut lanes).await?;
             let renewal = lanes.renewal();
@@ -310,7 +308,26 @@ impl Job {
                 () = shared.client.until(renewal) => {}
             }
         }
-        Ok(())
+        fellows.tell(false, lanes.length(), shared).await
+    }
+
+    /// Starts what is due, and answers what to wait for.
+    async fn look(
+        &self,
+        lanes: &mut Lanes,
+        fellows: &mut Fellows,
+        is_fed: bool,
+    ) -> Result<Horizon, Error> {
+        fellows.tell(is_fed, lanes.length(), &self.shared).await?;
+        let due = self.start_lanes(lanes).await?;
+        fellows.count(&self.shared).await?;
+        if lanes.is_empty() && !is_fed {
+            return self.horizon(due).await;
+        }
+        Ok(Horizon {
+            due,
+            lease_end: None,
+        })
     }
 
     /// Ends with this error when those under way have landed; nothing more is started.

@@ -5,6 +5,7 @@
 //! their answer for ten minutes under a number of the call.
 
 mod answer;
+mod argument;
 mod scripts;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use redis::{FromRedisValue, Value, from_redis_value};
 use sha2::{Digest, Sha256};
 
 use self::answer::{FoundUrl, Leased, Record, counts, scope_counts};
+use self::argument::{digits, number, of_lease, of_settlement, optional};
 use self::scripts::Scripts;
 use super::link::Link;
 use super::script::{Call, Script};
@@ -377,49 +379,6 @@ impl Queue for RedisQueue {
 
 fn prefix_of(job: &str) -> String {
     format!("{PREFIX}{{job:{job}}}:")
-}
-
-fn of_lease<'a>(call: Call<'a>, lease: &Lease) -> Call<'a> {
-    call.with(&lease.scope).with(lease.token.0.to_string())
-}
-
-fn of_settlement<'a>(call: Call<'a>, settlement: &Settlement) -> Call<'a> {
-    let id = settlement.id().0.to_string();
-    match settlement {
-        Settlement::Finished { outcome, line, .. } => {
-            call.with("F").with(id).with(outcome).with(line).with("")
-        }
-        Settlement::Deferred {
-            not_before,
-            reason,
-            line,
-            ..
-        } => {
-            // 0 is the place of those that were never deferred.
-            let not_before = (*not_before).max(Timestamp::from_micros(1));
-            let call = call.with("D").with(id).with(reason).with(line);
-            call.with(digits(not_before))
-        }
-        Settlement::Retry { attempts, .. } => {
-            let call = call.with("R").with(id).with(attempts.to_string());
-            call.with("").with("")
-        }
-    }
-}
-
-/// An instant as it is stored.
-fn digits(instant: Timestamp) -> String {
-    format!("{:020}", instant.as_micros())
-}
-
-/// A number within what Redis takes for one.
-fn number(number: usize) -> String {
-    number.min(1 << 40).to_string()
-}
-
-/// A text that may be missing: its first byte says whether it is there.
-fn optional(text: Option<&str>) -> String {
-    text.map_or_else(String::new, |text| format!("+{text}"))
 }
 
 fn read<T: FromRedisValue>(answer: Value) -> Result<T, StoreError> {

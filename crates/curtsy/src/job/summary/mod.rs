@@ -81,19 +81,19 @@ struct State {
 
 impl Counters {
     pub(super) fn of(counts: &Counts) -> Self {
+        let counters = Self::default();
+        counters.recount(counts);
+        counters
+    }
+
+    /// The whole job stands so, by whomever.
+    pub(super) fn recount(&self, counts: &Counts) {
         let ended = Outcome::ALL
             .iter()
             .filter_map(|outcome| Some((*outcome, *counts.finished.get(outcome.label())?)));
-        let progress = Progress {
-            total: counts.total(),
-            ended: ended.collect(),
-            ..Progress::default()
-        };
-        Self(Mutex::new(State {
-            progress,
-            last_deferral: None,
-            deeds: Deeds::default(),
-        }))
+        let mut state = self.lock();
+        state.progress.total = counts.total();
+        state.progress.ended = ended.collect();
     }
 
     pub(super) fn add(&self, urls: u64) {
