@@ -151,3 +151,31 @@ pub(super) fn tidy_manifest(dir: &JobDir) -> Result<(), Error> {
     file.sync_all().map_err(failed)?;
     fs::rename(&fresh, &path).map_err(failed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deferral_stands_in_a_workers_manifest_only_while_it_is_the_last_word() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = JobDir::open(dir.path()).unwrap();
+        let line = |url: &str, outcome: &str| format!(r#"{{"url":"{url}","outcome":"{outcome}"}}"#);
+        let lines = [
+            line("a", "deferred"),
+            line("b", "deferred"),
+            line("a", "deferred"),
+            r#"{"url":"torn"#.to_owned(),
+            line("c", "fetched"),
+            line("a", "fetched"),
+            line("b", "deferred"),
+            // Of another URL that is told alike, since passwords are left out.
+            line("c", "fetched"),
+        ];
+        fs::write(dir.manifest(), lines.join("\n")).unwrap();
+        tidy_manifest(&dir).unwrap();
+        let left = fs::read_to_string(dir.manifest()).unwrap();
+        let left: Vec<&str> = left.lines().collect();
+        assert_eq!(left, [&*lines[4], &lines[5], &lines[6], &lines[7]]);
+    }
+}
