@@ -19,7 +19,8 @@
 //!
 //! Supported are limits of a fixed window, a sliding one, a token or leaky bucket, a minimum gap, in any
 //! size. Failures that look like an outage (a 503 that a probe finds again, a broken connection) teach
-//! nothing of a limit, unless they come back at once. Not supported: a limit that other clients use up
+//! nothing of a limit, unless they come back at once; nor does a 503 now and then that comes at every rate.
+//! Not supported: a limit that other clients use up
 //! too is seen as the share of it that was left.
 
 mod stored;
@@ -53,6 +54,11 @@ const AGREE: f64 = 0.1;
 const HOLD_OF_WINDOW: f64 = 0.25;
 /// In so many periods half of the way to just under the rate that failed is gone.
 const HALF_WAY: f64 = 4.0;
+/// Failures at rates that had been borne before count two, others take one back; from so many on they are
+/// not about the rate.
+const DOUBTS: u8 = 3;
+/// Where failures are not about the rate, one after this share of the requests between them is.
+const OFTEN: u64 = 4;
 /// A period has at least so many requests.
 const FEWEST: f64 = 4.0;
 
@@ -88,6 +94,10 @@ pub(crate) struct Learned {
     pub(crate) bracket: Option<Bracket>,
     /// How long after the start of a cycle the server has recovered, where probes found out.
     pub(crate) window: Option<Duration>,
+    /// How far failures have come at rates that had been borne before.
+    pub(crate) doubts: u8,
+    /// The server fails after about so many requests, whatever the rate.
+    pub(crate) flaky: Option<u64>,
     /// L4: half the rate, until something that departed later is answered well.
     pub(crate) eased_by: Option<u64>,
     /// A failure before this departure is no other outage.
@@ -234,14 +244,15 @@ impl Learned {
             Sign::Unavailable => overload.told.is_some() || overload.last > overload.met,
             Sign::Broken => true,
         };
+        let is_suspect = overload.sign != Sign::Broken && seq <= self.suspect_until;
         let change = if overload.sign == Sign::Crowded {
             None
-        } else if is_outage && seq > self.suspect_until {
+        } else if is_outage && !is_suspect {
             let soon = SOON.saturating_mul(overload.admitted.max(1));
             self.suspect_until = seq.saturating_add(soon);
             self.eased_by = Some(seq);
             None
-        } else if overload.admitted == 0 {
+        } else if overload.admitted == 0 || self.is_flaky(&overload) {
             None
         } else {
             let after = self.learn(overload, departed, seq, now);
@@ -257,6 +268,24 @@ impl Learned {
     pub(crate) fn forgive(&mut self, seq: u64, departed: Timestamp) {
         self.overload = None;
         (self.since, self.since_seq) = (departed.down_to_milli(), seq.saturating_sub(1));
+    }
+
+    /// Whether the overload is one of the failures that come now and then whatever the rate.
+    fn is_flaky(&mut self, overload: &Overload) -> bool {
+        let is_lone = overload.sign == Sign::Unavailable && overload.last == overload.met;
+        match self.flaky {
+            Some(often) if is_lone && overload.admitted.saturating_mul(OFTEN) >= often => true,
+            Some(_) => {
+                self.flaky = None;
+                false
+            }
+            None if is_lone && self.doubts >= DOUBTS => {
+                self.flaky = Some(overload.admitted);
+                (self.bracket, self.passed, self.doubts) = (None, None, 0);
+                true
+            }
+            None => false,
+        }
     }
 
     /// L4: a clean round trip after the recovery.
@@ -316,7 +345,13 @@ impl Learned {
             .passed
             .filter(|before| (passed - before).abs() < AGREE * before && overload.waited.is_zero());
         self.passed = self.exhausted_at.map(|_| short(passed));
-        let doubted = high < known.low && settled.is_none();
+        let doubted = high < known.low;
+        // One that is not in doubt takes back only half of what those before had raised.
+        self.doubts = match doubted {
+            true => self.doubts.saturating_add(2),
+            false => self.doubts.saturating_sub(1),
+        };
+        let doubted = doubted && settled.is_none();
         let low = if known.low < high {
             low.max(known.low)
         } else {
@@ -371,8 +406,8 @@ impl Bracket {
         learned_at: Timestamp::EPOCH,
     };
 
-    /// L3: the rate after `departures` departures: half of the way to just under what failed with each
-    /// period, and beyond it only when that has been borne for long.
+    /// L3: the rate after `departures` departures: half of the way to just under what failed in a few periods,
+    /// and beyond it only when that has been borne for long.
     fn rate(&self, departures: u64) -> f64 {
         let sent = departures
             .cast_signed()

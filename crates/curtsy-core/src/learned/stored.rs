@@ -31,6 +31,10 @@ pub(crate) struct StoredLearned {
     /// Milliseconds.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     window: Option<u64>,
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    doubts: Option<u8>,
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    flaky: Option<u64>,
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     eased_by: Option<u64>,
     #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
@@ -89,6 +93,8 @@ impl StoredLearned {
                 )
             }),
             window: learned.window.map(|window| window.as_millis() as u64),
+            doubts: Some(learned.doubts).filter(|doubts| *doubts > 0),
+            flaky: learned.flaky,
             eased_by: learned.eased_by.map(|seq| departures.saturating_sub(seq)),
             suspect_until: suspect_until.map(|until| until.wrapping_sub(departures).cast_signed()),
         })
@@ -128,6 +134,8 @@ impl StoredLearned {
                 },
             ),
             window: self.window.map(Duration::from_millis),
+            doubts: self.doubts.unwrap_or(0),
+            flaky: self.flaky,
             eased_by: self.eased_by.map(|back| departures.saturating_sub(back)),
             suspect_until: self
                 .suspect_until

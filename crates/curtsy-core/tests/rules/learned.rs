@@ -1,6 +1,6 @@
 //! L1–L5: the learned pace, one overload at a time. Whole servers are in `tests/simulator`.
 
-use curtsy_core::{Change, HostState, Reason};
+use curtsy_core::{Change, Failure, HostState, Reason};
 
 use crate::scene::{START, Scene, ms, secs};
 
@@ -155,6 +155,31 @@ fn l4_an_outage_that_comes_back_at_once_is_a_limit() {
         scene.fetch(200, &[]);
     }
     assert!(learned(&scene) < 20.0);
+}
+
+#[test]
+fn l4_a_failure_now_and_then_whatever_the_rate_does_not_wear_it_down() {
+    for (status, every) in [(503, 97), (503, 40), (504, 300)] {
+        let mut scene = fast();
+        let begun = scene.now;
+        for nth in 1..=4_000 {
+            let status = if nth % every == 0 { status } else { 200 };
+            scene.fetch(status, &[]);
+        }
+        let rate = 4_000.0 / scene.now.since(begun).as_secs_f64();
+        assert!(rate > 8.0, "{status} every {every}: {rate:.1}/s");
+    }
+}
+
+#[test]
+fn l4_broken_connections_never_count_as_a_limit() {
+    let mut scene = fast();
+    for _ in 0..5 {
+        (0..20).for_each(|_| drop(scene.fetch(200, &[])));
+        scene.fail(Failure::Reset);
+        scene.fetch(200, &[]);
+    }
+    assert_eq!(scene.state.learned_pace(), None);
 }
 
 fn learned_pace(scene: &Scene) -> f64 {
