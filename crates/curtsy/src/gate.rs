@@ -236,11 +236,12 @@ impl Gate {
                         continue;
                     };
                     // Whoever is next may join it.
-                    drop(turn);
+                    drop((peers, turn));
                     let Some(flight) = self.enter(host, batch, permit.seq).await? else {
                         drop(leaving);
                         ready = Some(made);
                         turn = self.place(&host.turn).await?;
+                        peers = host.peers.lock().await;
                         continue;
                     };
                     return Ok(Passage::Passed {
