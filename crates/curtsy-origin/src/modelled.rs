@@ -64,7 +64,7 @@ impl Modelled {
             self.under_way.pop();
             self.referee.release(&self.rulings[nth]);
         }
-        let ruling = self.referee.rule(path, at);
+        let mut ruling = self.referee.rule(path, at);
         let in_flight = self.under_way.len() as u32 + 1;
         let ready = match ruling.verdict {
             Verdict::Ok => {
@@ -73,6 +73,7 @@ impl Modelled {
             }
             _ => at,
         };
+        self.referee.overtake(&mut ruling, ready);
         let chosen = Chosen {
             page: self.script.page.clone(),
             rest: String::new(),
@@ -191,5 +192,29 @@ mod tests {
         let mut origin = Modelled::new(script, Duration::ZERO);
         assert_eq!(origin.answer("/", ms(0)).status, None);
         assert_eq!(origin.answer("/", ms(100)).status, Some(200));
+    }
+
+    #[test]
+    fn an_outage_overtakes_what_is_still_being_served() {
+        let script = Script {
+            service: Service {
+                latency: ms(50),
+                ..Service::default()
+            },
+            outages: vec![Outage {
+                at: ms(60),
+                lasts: ms(2_000),
+                status: 503,
+                reset: false,
+                retry_after: RetryAfter::Seconds,
+            }],
+            ..Script::default()
+        };
+        let mut origin = Modelled::new(script, Duration::ZERO);
+        assert_eq!(origin.answer("/", ms(0)).status, Some(200));
+        let second = origin.answer("/", ms(20));
+        assert_eq!((second.after, second.status), (ms(50), Some(503)));
+        assert_eq!(second.headers["retry-after"], "2");
+        assert_eq!(origin.arrivals()[1].verdict, Verdict::Outage);
     }
 }

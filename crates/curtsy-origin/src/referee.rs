@@ -91,6 +91,17 @@ impl Referee {
         }
     }
 
+    /// Turns an admitted request, which is about to be answered at `now`, into a victim of the outage that
+    /// has begun while it was served.
+    pub fn overtake(&self, ruling: &mut Ruling, now: Duration) {
+        if ruling.verdict == Verdict::Ok
+            && let Some((outage, left)) = self.outage(now)
+        {
+            (ruling.verdict, ruling.wait) = (Verdict::Outage, left);
+            ruling.outage = Some(outage.clone());
+        }
+    }
+
     /// Counts the end of a request.
     pub fn release(&mut self, ruling: &Ruling) {
         for n in &ruling.quotas {

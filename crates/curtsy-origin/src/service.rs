@@ -24,21 +24,31 @@ impl Workers {
         }
     }
 
-    /// When a request is done that is ready for service at `now`.
+    /// When a request is done that is ready for service at `now`; it takes a worker until then.
     pub(crate) fn serve(
         &mut self,
         latency: Option<Duration>,
         in_flight: u32,
         now: Duration,
     ) -> Duration {
+        let done = self.foresee(latency, in_flight, now);
+        if let Some(mut next) = self.free.peek_mut() {
+            *next = Reverse(done);
+        }
+        done
+    }
+
+    /// When a request would be done that is ready for service at `now`.
+    pub(crate) fn foresee(
+        &self,
+        latency: Option<Duration>,
+        in_flight: u32,
+        now: Duration,
+    ) -> Duration {
         let latency = latency.unwrap_or(self.service.latency)
             + self.service.per_in_flight.saturating_mul(in_flight);
-        let start = match self.free.pop() {
-            Some(Reverse(free)) => free.max(now),
-            None => return now + latency,
-        };
-        self.free.push(Reverse(start + latency));
-        start + latency
+        let free = self.free.peek().map_or(now, |Reverse(free)| *free);
+        free.max(now) + latency
     }
 }
 

@@ -18,7 +18,8 @@ pub struct Optimum {
     pub end: Duration,
 }
 
-/// The optimum for these paths in this order: each departs at the first instant at which it is admitted.
+/// The optimum for these paths in this order: each departs at the first instant at which it is admitted,
+/// and served before an outage begins.
 ///
 /// For one quota, and for a robots.txt whose Crawl-delay is kept, nobody can be faster, the sliding
 /// counter excepted (there it is near the best). Repeated failures of a page, content and network cost
@@ -94,12 +95,28 @@ impl<'a> Run<'a> {
 
     /// Sends one request as soon as it can be from `now` on: when it departs, and when it is answered.
     fn send(&mut self, path: &str, mut now: Duration) -> (Duration, Duration) {
+        let latency = self
+            .pages
+            .find(path)
+            .and_then(|(_, series, _)| series.page(0).latency);
         loop {
             let wait = self.wait(path, now);
-            if wait.is_zero() {
-                break;
+            if !wait.is_zero() {
+                now += wait;
+                continue;
             }
-            now += wait;
+            let turns = self
+                .quotas
+                .iter()
+                .filter(|(policy, _)| policy.governs(path));
+            let turn = turns.map(|(_, meter)| meter.turn(now)).max();
+            let ready = now + turn.unwrap_or_default();
+            // What is still being served when an outage begins would be lost: it goes after that.
+            let done = self.workers.foresee(latency, 1, ready);
+            match self.outages.outage(done) {
+                Some((_, left)) => now = done + left,
+                None => break,
+            }
         }
         let mut turn = Duration::ZERO;
         for (policy, meter) in &mut self.quotas {
@@ -107,10 +124,6 @@ impl<'a> Run<'a> {
                 turn = turn.max(meter.settle(true, now));
             }
         }
-        let latency = self
-            .pages
-            .find(path)
-            .and_then(|(_, series, _)| series.page(0).latency);
         let done = self.workers.serve(latency, 1, now + turn);
         for places in &mut self.places {
             if places.policy.governs(path) {

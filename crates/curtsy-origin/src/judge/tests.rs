@@ -264,6 +264,26 @@ fn the_optimum_is_that_of_the_closed_form() {
             6.0,
         ),
         (
+            "an outage, and what would be served in it",
+            160,
+            Script {
+                service: service(0.05, 4),
+                outages: vec![outage(1.01, 6.0)],
+                ..Script::default()
+            },
+            // Twenty rounds before, twenty after.
+            7.01 + 1.0,
+        ),
+        (
+            "an outage, and a queue that reaches into it",
+            20,
+            Script {
+                outages: vec![outage(0.95, 6.0)],
+                ..script(vec![Policy::leaky_queue(10.0, 100)])
+            },
+            6.95 + 0.9,
+        ),
+        (
             "outage amid a bucket",
             100,
             Script {

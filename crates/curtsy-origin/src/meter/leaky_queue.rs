@@ -33,14 +33,18 @@ impl Limiter for LeakyQueue {
         if !admitted {
             return Duration::ZERO;
         }
-        let turn_at = self.free_at.max(now);
-        self.free_at = turn_at + self.interval;
-        turn_at - now
+        let turn = self.turn(now);
+        self.free_at = now + turn + self.interval;
+        turn
+    }
+
+    fn turn(&self, now: Duration) -> Duration {
+        self.free_at.saturating_sub(now)
     }
 
     fn read(&mut self, now: Duration) -> Reading {
         let window = times(self.interval, self.queue.saturating_add(1));
-        let full = self.free_at.saturating_sub(now);
+        let full = self.turn(now);
         Reading {
             limit: self.queue.saturating_add(1),
             remaining: fits(window.saturating_sub(full), self.interval),

@@ -113,6 +113,11 @@ impl Meter {
         self.limiter.wait(now)
     }
 
+    /// How long a request that is admitted at `now` would wait in the queue. Nothing is counted.
+    pub(crate) fn turn(&self, now: Duration) -> Duration {
+        self.limiter.turn(now)
+    }
+
     /// Counts a request on which all its meters together have decided; gives its turn in the queue.
     pub fn settle(&mut self, admitted: bool, now: Duration) -> Duration {
         self.limiter.settle(admitted, now)
@@ -141,6 +146,9 @@ trait Limiter {
     fn settle(&mut self, admitted: bool, now: Duration) -> Duration;
     fn read(&mut self, now: Duration) -> Reading;
     fn release(&mut self) {}
+    fn turn(&self, _now: Duration) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// `duration` × `n`, the longest there is where that does not fit.

@@ -247,20 +247,15 @@ impl Underway {
         }
     }
 
-    /// Turns an admitted request into a victim of the outage that has begun while it was served.
+    /// Lets an outage that has begun while the request was served [overtake](Referee::overtake) it.
     pub(super) fn overtake(&mut self, now: Duration) {
         let Some(ruling) = &mut self.ruling else {
             return;
         };
         let books = &mut *self.ledger.books();
-        if ruling.verdict == Verdict::Ok
-            && let Some((outage, left)) = books.referee.outage(now)
-        {
-            (ruling.verdict, ruling.wait) = (Verdict::Outage, left);
-            ruling.outage = Some(outage.clone());
-            if let Some(arrival) = books.open.get_mut(&self.seq) {
-                arrival.verdict = Verdict::Outage;
-            }
+        books.referee.overtake(ruling, now);
+        if let Some(arrival) = books.open.get_mut(&self.seq) {
+            arrival.verdict = ruling.verdict;
         }
     }
 
