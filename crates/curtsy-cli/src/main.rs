@@ -1,6 +1,7 @@
 //! The curtsy command line.
 
 mod args;
+mod columns;
 mod command;
 mod config;
 mod dirs;
@@ -38,6 +39,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Robots(args) => command::robots::run(&args, &cli.global),
         Command::Headers(args) => command::headers::run(&args),
         Command::Origin(args) => command::origin::run(&args),
+        Command::Simulate(args) => command::simulate::run(&args, &cli.global),
         Command::Completions { shell } => command::completions::print(shell),
         Command::Man { command } => command::man::print(&command),
         Command::Fetch(args) => command::fetch::run(&args, &cli.global),

@@ -149,6 +149,23 @@ fn wrong_usage_is_one_line_and_exit_2() {
             "curtsy: none.json: No such file or directory",
         ),
         (
+            "simulate none.json",
+            "curtsy: none.json: No such file or directory",
+        ),
+        (
+            "simulate --requests 0",
+            "curtsy: --requests: 0 is not in 1..=100000",
+        ),
+        ("simulate --for 0", "curtsy: --for: must be above 0"),
+        (
+            "simulate --path items",
+            "curtsy: --path: \"items\" is no path; write /api/items",
+        ),
+        (
+            "simulate --scope a.example",
+            "curtsy: --scope: a.example has no section in the configuration",
+        ),
+        (
             "origin --cert x",
             "curtsy: usage: the following required arguments were not provided: --key <FILE>; see --help",
         ),

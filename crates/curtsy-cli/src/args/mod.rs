@@ -7,6 +7,7 @@ mod complaint;
 mod connection;
 mod job;
 mod pace;
+mod simulate;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub(crate) use job::{
     StateCommand, WorkArgs,
 };
 pub(crate) use pace::PaceArgs;
+pub(crate) use simulate::SimulateArgs;
 
 /// Fetch as fast as each server permits, and no faster
 #[derive(Debug, Parser)]
@@ -113,6 +115,8 @@ pub(crate) enum Command {
     Demo,
     /// Run a scripted rate-limiting server, for testing any client
     Origin(OriginArgs),
+    /// Tell what a policy would do against a modelled server: in virtual time, without any network
+    Simulate(Box<SimulateArgs>),
     /// Print a shell's completions
     Completions {
         /// The shell

@@ -12,4 +12,5 @@ pub(crate) mod man;
 pub(crate) mod origin;
 pub(crate) mod plan;
 pub(crate) mod robots;
+pub(crate) mod simulate;
 pub(crate) mod state;

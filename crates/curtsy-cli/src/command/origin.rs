@@ -66,7 +66,11 @@ async fn serve(script: Script, options: Options, args: &OriginArgs) -> Result<Ex
     Ok(Exit::Done)
 }
 
-fn script(path: Option<&Path>) -> Result<Script, Failure> {
+/// Reads a script; without one, the example.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub(crate) fn script(path: Option<&Path>) -> Result<Script, Failure> {
     let Some(path) = path else {
         return Script::from_json(EXAMPLE).map_err(|error| explain("example", &error));
     };

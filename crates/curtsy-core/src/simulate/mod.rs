@@ -48,6 +48,8 @@ pub struct Client {
     pub lateness: Duration,
     /// What its random draws come from: the same seed, the same run.
     pub seed: u64,
+    /// What it remembers of the server when it begins, its Crawl-delay among it. Default nothing.
+    pub state: HostState,
 }
 
 impl Client {
@@ -62,6 +64,7 @@ impl Client {
             way_jitter: Duration::from_micros(500),
             lateness: Duration::from_millis(1),
             seed: 7,
+            state: HostState::default(),
         }
     }
 }
@@ -277,7 +280,7 @@ impl<'a> Job<'a> {
             client,
             begins,
             dice: Dice::new(client.seed),
-            state: HostState::default(),
+            state: client.state.clone(),
             fresh: client.requests,
             waiting: VecDeque::new(),
             timer: None,

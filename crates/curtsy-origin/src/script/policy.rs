@@ -108,6 +108,25 @@ pub enum Anchor {
     Clock,
 }
 
+impl Rule {
+    /// Requests/s that it admits in the long run; `None` where that depends on how long answers take.
+    #[must_use]
+    pub fn per_second(&self) -> Option<f64> {
+        match *self {
+            Self::FixedWindow { limit, window, .. }
+            | Self::SlidingWindow { limit, window, .. }
+            | Self::SlidingCounter { limit, window, .. } => {
+                Some(limit as f64 / window.as_secs_f64())
+            }
+            Self::TokenBucket { rate_per_s, .. } | Self::LeakyQueue { rate_per_s, .. } => {
+                Some(rate_per_s)
+            }
+            Self::MinGap { gap, .. } => Some(1.0 / gap.as_secs_f64()),
+            Self::Concurrency { .. } => None,
+        }
+    }
+}
+
 impl Policy {
     /// `rule` for every path, published.
     #[must_use]

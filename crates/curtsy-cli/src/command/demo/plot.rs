@@ -2,70 +2,32 @@
 
 use std::time::Duration;
 
-use curtsy_origin::{Arrival, Verdict};
+use curtsy_origin::Arrival;
+
+use crate::columns::{BARS, Columns};
 
 /// The time of one column.
 const COLUMN: Duration = Duration::from_millis(250);
 /// The most columns; a longer time has wider ones.
-const WIDTH: u32 = 72;
-/// From few to many.
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const WIDTH: usize = 72;
 
 /// The arrivals in each stretch of time, a mark under those in which some were refused or the server
 /// wanted to be left alone, the axis, and what the marks mean where there are any.
 pub(super) fn plot(arrivals: &[Arrival]) -> Vec<String> {
-    let Some(first) = arrivals.first().map(|arrival| arrival.at) else {
+    let Some(columns) = Columns::of(arrivals, WIDTH, COLUMN) else {
         return Vec::new();
     };
-    let last = arrivals
-        .iter()
-        .map(|arrival| arrival.at)
-        .max()
-        .unwrap_or(first);
-    let span = last.saturating_sub(first);
-    let column = COLUMN.max(span / WIDTH + Duration::from_millis(1));
-    let at = |instant: Duration| {
-        (instant.saturating_sub(first).as_secs_f64() / column.as_secs_f64()) as usize
+    let most = columns.counts.iter().copied().max().unwrap_or(1).max(1);
+    let bar = |count: &usize| match count {
+        0 => ' ',
+        count => BARS[(count * BARS.len()).div_ceil(most) - 1],
     };
-    let columns = at(last) + 1;
-    let (mut counts, mut refused, mut held) = (
-        vec![0_usize; columns],
-        vec![false; columns],
-        vec![false; columns],
-    );
-    for arrival in arrivals {
-        let place = at(arrival.at);
-        counts[place] += 1;
-        refused[place] |= matches!(arrival.verdict, Verdict::Refused | Verdict::Outage);
-        if let (Some(from), Some(until)) = (arrival.answered, arrival.hold_until) {
-            held.iter_mut()
-                .take(at(until).min(columns))
-                .skip(at(from) + 1)
-                .for_each(|held| *held = true);
-        }
-    }
-    let most = counts.iter().copied().max().unwrap_or(1).max(1);
-    let bar = |count: usize| {
-        if count == 0 {
-            ' '
-        } else {
-            BARS[(count * BARS.len()).div_ceil(most).clamp(1, BARS.len()) - 1]
-        }
-    };
-    let mark = |place: usize| match (refused[place], held[place]) {
-        (true, _) => '!',
-        (_, true) => '~',
-        _ => '─',
-    };
-    let end = format!("{:.1} s", span.as_secs_f64());
     let mut lines = vec![
-        counts.iter().map(|count| bar(*count)).collect(),
-        (0..columns).map(mark).collect(),
-        format!("0 s {end:>width$}", width = columns.saturating_sub(4)),
+        columns.counts.iter().map(bar).collect(),
+        columns.marks(),
+        columns.scale(),
     ];
-    if refused.contains(&true) || held.contains(&true) {
-        lines.push("! refused   ~ asked to be left alone".to_owned());
-    }
+    lines.extend(columns.legend().map(str::to_owned));
     lines
 }
 
