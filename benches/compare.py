@@ -317,7 +317,7 @@ def machine():
         cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
     except (OSError, StopIteration):
         cpu = platform.machine()
-    return f"{os.cpu_count()} cores, {cpu}, {platform.system()} {platform.release()}"
+    return f"{os.cpu_count()} cores, {cpu}, {platform.system()} {platform.release().split('-')[0]}"
 
 
 def prepare(args, wanted):

@@ -341,10 +341,14 @@ impl Learned {
             }
         };
         let known = known.unwrap_or(Bracket::OPEN);
-        let settled = self
-            .passed
-            .filter(|before| (passed - before).abs() < AGREE * before && overload.waited.is_zero());
-        self.passed = self.exhausted_at.map(|_| short(passed));
+        let settled = self.passed.filter(|before| {
+            let agrees = (passed - before).abs() < AGREE * before;
+            agrees && long.is_none() && overload.waited.is_zero()
+        });
+        self.passed = self
+            .exhausted_at
+            .filter(|_| long.is_none())
+            .map(|_| short(passed));
         let doubted = high < known.low;
         // One that is not in doubt takes back only half of what those before had raised.
         self.doubts = match doubted {
@@ -357,7 +361,8 @@ impl Learned {
         } else {
             low
         };
-        let high = if known.high > low {
+        // What failed once and has been passed since is no bound any more.
+        let high = if known.high > low && overload.rate <= known.high {
             high.min(known.high)
         } else {
             high

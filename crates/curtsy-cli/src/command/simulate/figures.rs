@@ -66,7 +66,7 @@ impl Figures {
             pace_per_s: pace(&model.policy, &run.state)
                 .map(|(rate, _)| rate)
                 .filter(|_| model.policy.polite),
-            learned_per_s: run.state.learned_rate(),
+            learned_per_s: run.state.learned_pace().map(|pace| pace.rate),
             learned_concurrency: run.state.learned_concurrency(),
             reasons,
         }
