@@ -48,6 +48,8 @@ const AGED: Duration = Duration::from_secs(24 * 3600);
 const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
 /// A second failure within so many times the requests before the first is no other outage, but a limit.
 const SOON: u64 = 4;
+/// A limit lies at most this much above the mean of a long cycle at whose end it was met.
+const ABOVE_MEAN: f64 = 1.1;
 /// Two measurements agree that differ by less than this share.
 const AGREE: f64 = 0.1;
 /// A refusal that lasts for this share of the time before it is a window's.
@@ -314,7 +316,7 @@ impl Learned {
     fn learn(&mut self, overload: Overload, recovered: Timestamp, seq: u64, now: Timestamp) -> f64 {
         let admitted = overload.admitted as f64;
         let known = self.bracket;
-        // In a long cycle what was not used of earlier windows is lost: its mean says little.
+        // In a long cycle what was not used of earlier windows is lost: what failed is the rate at its end.
         let long = known.filter(|known| admitted > 2.0 * known.period);
         let was_probed = overload.last > overload.met;
         let ended = overload.told.map_or(recovered, |told| told.min(recovered));
@@ -322,7 +324,10 @@ impl Learned {
         let (low, high) = match long {
             Some(known) => {
                 let borne = known.rate(seq.saturating_sub((1.5 * known.period) as u64));
-                (borne.min(overload.rate), overload.rate)
+                // A bucket has borne more for a while, from what it held; but hardly more in the mean.
+                let since = self.exhausted_at.unwrap_or(self.since);
+                let mean = admitted / overload.met.since(since).as_secs_f64().max(0.001);
+                (borne.min(mean), overload.rate.min(mean * ABOVE_MEAN))
             }
             None => {
                 let high = admitted.max(1.0) / self.span(overload.last);
