@@ -236,16 +236,6 @@ fn paces_unstated(policy: &Policy, state: &HostState, crawl_delay: Option<Durati
 
 /// P8, K2, K3, R4: times in which only one request may be in flight, or none.
 fn add_solo(bounds: &mut Bounds, policy: &Policy, state: &HostState, now: Timestamp) {
-    let then = now.max(bounds.latest().not_before);
-    let is_blind = |quota: &Quota| quota.needs_reading(then);
-    if (!state.answered || policy.steer && state.quotas.iter().any(is_blind))
-        && let Some(not_before) = state.flights.all_down_by(policy.timeout, now)
-    {
-        bounds.add(Bound {
-            not_before,
-            reason: Reason::FirstAnswer,
-        });
-    }
     if let Breaker::Open { until, .. } = state.breaker {
         bounds.add(Bound {
             not_before: until,
@@ -284,6 +274,17 @@ fn add_solo(bounds: &mut Bounds, policy: &Policy, state: &HostState, now: Timest
                 reason: Reason::Probe,
             });
         }
+    }
+    // Last, since a quota may have reset by when all else is over.
+    let then = now.max(bounds.latest().not_before);
+    let is_blind = |quota: &Quota| quota.needs_reading(then);
+    if (!state.answered || policy.steer && state.quotas.iter().any(is_blind))
+        && let Some(not_before) = state.flights.all_down_by(policy.timeout, now)
+    {
+        bounds.add(Bound {
+            not_before,
+            reason: Reason::FirstAnswer,
+        });
     }
 }
 

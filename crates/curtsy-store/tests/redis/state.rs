@@ -77,7 +77,9 @@ async fn a_change_by_another_is_told_at_once_and_the_watch_outlives_the_server()
         "it may have missed something"
     );
     version = swap(&other, "scope:a.org", version, b"y").await;
-    assert_eq!(watch.changed().await, version);
+    // On a busy machine it may be told to look again once more.
+    let is_told = async { while watch.changed().await != version {} };
+    timeout(Duration::from_secs(5), is_told).await.unwrap();
     drop(watch);
     for _ in 0..100 {
         if server.ask(&["PUBSUB", "CHANNELS"]).trim().is_empty() {
