@@ -10,6 +10,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+/// D3: so many times the quiet latency is slow. A tenth beyond twice, which is what an answer takes where
+/// twice as many are under way as the server has workers.
+const SLOW: f64 = 2.2;
 /// How fast the quiet latency follows.
 const FOLLOW: f64 = 0.125;
 /// After so many departures one more at once is tried where refusals had shown the limit.
@@ -86,15 +89,25 @@ impl Concurrency {
         is_crowd
     }
 
-    /// D3: an answer to a request that was under way among so many took `latency`; 1: alone all the time. Whether it is the one that
-    /// shows that latency rises with load.
-    pub(crate) fn feel(&mut self, latency: Duration, among: u32, departures: u64) -> bool {
+    /// D3: the answer to departure `seq`, which was under way among so many (1: alone all the time), took
+    /// `latency`. Whether it is the one that shows that latency rises with load.
+    pub(crate) fn feel(
+        &mut self,
+        seq: u64,
+        latency: Duration,
+        among: u32,
+        departures: u64,
+    ) -> bool {
         let latency = latency.as_secs_f64() * 1e3;
         if among <= 1 {
             let follow = if self.quiet_ms > 0.0 { FOLLOW } else { 1.0 };
             self.quiet_ms = tenths(self.quiet_ms + (latency - self.quiet_ms) * follow);
         }
-        let is_slow = among > 1 && self.quiet_ms > 0.0 && latency > 2.0 * self.quiet_ms;
+        let is_slow = among > 1 && self.quiet_ms > 0.0 && latency > SLOW * self.quiet_ms;
+        // D5: what departed before the last step down says nothing about how it is since.
+        if self.limit.is_some_and(|limit| seq <= limit.since) {
+            return false;
+        }
         self.slow = self.slow << 1 | u16::from(is_slow);
         if !is_slow || self.slow.count_ones() <= u16::BITS / 2 {
             return false;

@@ -120,8 +120,10 @@ pub fn observe(
 
     if let Answer::Head { latency, .. } = *answer {
         next.answered |= attempt.kind != Kind::Robots;
+        // A robots.txt tells nothing of how long the pages of a quiet server take.
         if policy.watch_latency
             && class == Class::Healthy
+            && attempt.kind != Kind::Robots
             && is_slow(policy, &mut next, attempt.seq, among, latency)
         {
             class = Class::Slow;
@@ -171,7 +173,7 @@ fn is_slow(
         false => among.max(state.flights.count() as u32 + 1).max(2),
     };
     let concurrency = &mut state.concurrency;
-    concurrency.feel(latency, under_way, state.departures)
+    concurrency.feel(seq, latency, under_way, state.departures)
 }
 
 /// Departures that the server had not counted when it answered, for all that is known.

@@ -1,6 +1,6 @@
 //! L1–L5: the learned pace, one overload at a time. Whole servers are in `tests/simulator`.
 
-use curtsy_core::{Change, Failure, HostState, Reason};
+use curtsy_core::{Answer, Change, Failure, HostState, Kind, Reason};
 
 use crate::scene::{START, Scene, ms, secs};
 
@@ -220,5 +220,30 @@ fn l5_latency_that_rises_with_load_lowers_it_and_quiet_raises_it_again() {
     }
     assert_eq!(scene.state.learned_concurrency(), Some(1));
     (0..300).for_each(|_| drop(scene.fetch(200, &[])));
+    assert_eq!(scene.state.learned_concurrency(), None);
+}
+
+#[test]
+fn l5_a_quick_robots_txt_makes_no_page_slow() {
+    let mut scene = fast().but(|p| (p.burst, p.per_host) = (10, 8));
+    let robots = scene.depart();
+    let departed = scene.now;
+    let signal = Default::default();
+    let answer = Answer::Head {
+        status: 200,
+        latency: ms(1),
+        signal: &signal,
+    };
+    scene.observe(robots, departed, Kind::Robots, &answer);
+    scene.fetch(200, &[]);
+    for _ in 0..20 {
+        scene.pass(secs(10));
+        let pair = [scene.depart_now().seq, scene.depart_now().seq];
+        let departed = scene.now;
+        scene.pass(ms(8));
+        for seq in pair {
+            scene.answer(seq, departed, 200, &[]);
+        }
+    }
     assert_eq!(scene.state.learned_concurrency(), None);
 }
