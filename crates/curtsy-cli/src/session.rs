@@ -144,6 +144,26 @@ pub(crate) async fn queue(
     opened.map_err(|error| store_failure("the queue", &error))
 }
 
+/// The queue of the job that stands in the output directory, or on the queue that workers share, to look at:
+/// whoever works on it goes on.
+///
+/// # Errors
+/// It cannot be opened: exit 4.
+pub(crate) async fn standing(settings: &FetchSettings) -> Result<Option<Arc<dyn Queue>>, Failure> {
+    match &settings.queue {
+        QueueUrl::Redis(_) => Ok(Some(job(&settings.queue, settings.job.as_str()).await?)),
+        QueueUrl::Sqlite => {
+            let path = JobDir::queue_in(&settings.out);
+            if !path.exists() {
+                return Ok(None);
+            }
+            let queue = SqliteQueue::open(&path).await;
+            let queue = queue.map_err(|error| store_failure("the queue", &error))?;
+            Ok(Some(Arc::new(queue)))
+        }
+    }
+}
+
 /// The names of the jobs in a queue that workers share.
 ///
 /// # Errors

@@ -197,3 +197,31 @@ fn a_plan_tells_the_pace_why_and_when_it_ends_and_leaves_no_job_behind() {
     }
     assert!(!dir.path().join("curtsy-out").exists());
 }
+
+#[test]
+fn what_a_job_has_done_is_planned_for_no_more_and_what_waits_is_also_without_the_list() {
+    let (server, dir) = (serve("{}"), tempfile::tempdir().unwrap());
+    let url = |path: &str| format!("{}/{path}", server.url);
+    let given = ["--state", "memory:", "--rate", "50", "-q"];
+    let run = |arguments: &[&str]| curtsy(dir.path(), &[arguments, &given].concat());
+    assert_eq!(run(&["fetch", &url("1"), &url("2")]).status.code(), Some(0));
+    // With a robots.txt that cannot be had for the time being the third URL is left waiting.
+    let closed = serve(r#"{"robots": 503}"#);
+    let waiting = format!("{}/3", closed.url);
+    assert_eq!(
+        run(&["fetch", &waiting, "--max-wait", "0"]).status.code(),
+        Some(3)
+    );
+    for (list, done, urls, duplicates) in [
+        (vec![], 2, 1, 0),
+        (vec![url("1"), url("4"), url("4#"), waiting], 2, 2, 1),
+    ] {
+        let mut arguments = vec!["plan", "--json", "--no-robots"];
+        arguments.extend(list.iter().map(String::as_str));
+        let output = run(&arguments);
+        let plan: Json = serde_json::from_slice(&output.stdout).unwrap();
+        for (key, expected) in [("done", done), ("urls", urls), ("duplicates", duplicates)] {
+            assert_eq!(plan[key], Json::from(expected), "{key}: {list:?} {plan}");
+        }
+    }
+}

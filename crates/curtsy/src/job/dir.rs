@@ -56,7 +56,13 @@ impl JobDir {
     /// The queue's file.
     #[must_use]
     pub fn queue(&self) -> PathBuf {
-        self.path.join(".curtsy/queue.sqlite")
+        Self::queue_in(&self.path)
+    }
+
+    /// The queue's file of the job in this directory, whoever works in it.
+    #[must_use]
+    pub fn queue_in(path: &Path) -> PathBuf {
+        path.join(".curtsy/queue.sqlite")
     }
 
     /// The audit log, where no other place is given.

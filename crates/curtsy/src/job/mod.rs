@@ -53,6 +53,8 @@ const SOON: Duration = Duration::from_secs(10);
 const SMALL_PAGE: usize = 4;
 /// How many times a job with nothing else left asks for a robots.txt that cannot be read.
 const ROBOTS_ROUNDS: u32 = 3;
+/// How URLs end that `retry_failed` takes up again.
+const FAILED: [Outcome; 3] = [Outcome::Failed, Outcome::HttpError, Outcome::Suppressed];
 
 /// How a job is run.
 #[derive(Clone, Debug)]
@@ -92,6 +94,20 @@ impl Default for JobOptions {
             awaits_urls: false,
             stays: false,
         }
+    }
+}
+
+impl JobOptions {
+    /// The outcomes of an earlier run after which a URL is fetched again.
+    pub(crate) async fn takes_up(&self, queue: &dyn Queue) -> Result<Vec<&'static str>, Error> {
+        let mut outcomes = Vec::new();
+        if self.retry_failed {
+            outcomes.extend(FAILED.map(Outcome::label));
+        }
+        if self.refresh && !refresh::is_under_way(queue).await? {
+            outcomes.push(Outcome::Fetched.label());
+        }
+        Ok(outcomes)
     }
 }
 
@@ -158,13 +174,7 @@ impl Job {
         // The directory's lock says that every earlier worker of it is gone.
         queue.take_over(&worker).await?;
         if options.retry_failed {
-            queue
-                .reopen(&[
-                    Outcome::Failed.label(),
-                    Outcome::HttpError.label(),
-                    Outcome::Suppressed.label(),
-                ])
-                .await?;
+            queue.reopen(&FAILED.map(Outcome::label)).await?;
         }
         if options.refresh && queue.is_shared() {
             let why = "a job that workers share cannot be refreshed";

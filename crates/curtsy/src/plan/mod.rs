@@ -4,6 +4,7 @@
 //! as ever, many at once; then for its URLs, which are counted. So what is held is by origins and scopes,
 //! not by URLs, but for eight bytes a URL by which a second one is known.
 
+mod standing;
 mod tally;
 
 use std::collections::{HashMap, HashSet};
@@ -38,8 +39,11 @@ pub struct Planner {
     origins: HashMap<Origin, Known>,
     scopes: HashMap<Scope, Tally>,
     seen: HashSet<u64>,
+    /// Those of a job that has them already.
+    of_job: HashSet<u64>,
     hasher: RandomState,
     duplicates: u64,
+    done: u64,
 }
 
 /// What is known of an origin's robots.txt.
@@ -63,6 +67,8 @@ pub struct Plan {
     pub scopes: Vec<ScopePlan>,
     /// URLs that were there already, which are fetched once.
     pub duplicates: u64,
+    /// URLs of the job that are done with, which are planned for no more.
+    pub done: u64,
     /// Whether there were so many URLs that those that are there twice were no longer known.
     pub is_rough: bool,
 }
@@ -100,8 +106,10 @@ impl Planner {
             origins: HashMap::new(),
             scopes: HashMap::new(),
             seen: HashSet::new(),
+            of_job: HashSet::new(),
             hasher: RandomState::new(),
             duplicates: 0,
+            done: 0,
         }
     }
 
@@ -165,10 +173,13 @@ impl Planner {
     pub async fn count(&mut self, urls: Vec<Url>) -> Result<(), Error> {
         let mut by_origin: HashMap<Origin, Vec<Url>> = HashMap::new();
         for url in urls {
-            if self.is_duplicate(&url) {
-                self.duplicates += 1;
-            } else {
+            if self.of_job.contains(&self.digest(&url)) {
+                continue;
+            }
+            if self.remember(&url) {
                 by_origin.entry(origin_of(&url)?).or_default().push(url);
+            } else {
+                self.duplicates += 1;
             }
         }
         for (origin, urls) in by_origin {
@@ -217,16 +228,22 @@ impl Planner {
             now,
             scopes,
             duplicates: self.duplicates,
-            is_rough: self.seen.len() >= MAX_DISTINCT,
+            done: self.done,
+            is_rough: self.seen.len().max(self.of_job.len()) >= MAX_DISTINCT,
         })
     }
 
-    fn is_duplicate(&mut self, url: &Url) -> bool {
-        let digest = self.hasher.hash_one(url.as_str());
+    /// Whether the URL is a new one, as far as is known.
+    fn remember(&mut self, url: &Url) -> bool {
+        let digest = self.digest(url);
         if self.seen.len() >= MAX_DISTINCT {
-            return self.seen.contains(&digest);
+            return !self.seen.contains(&digest);
         }
-        !self.seen.insert(digest)
+        self.seen.insert(digest)
+    }
+
+    fn digest(&self, url: &Url) -> u64 {
+        self.hasher.hash_one(url.as_str())
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) fn write(out: &mut Results, plan: &Plan, outlook: &Outlook) -> Result
     let whole = json!({
         "now": plan.now.to_rfc3339(),
         "urls": outlook.urls,
+        "done": plan.done,
         "duplicates": plan.duplicates,
         "is_rough": plan.is_rough,
         "bad_lines": outlook.bad_lines,

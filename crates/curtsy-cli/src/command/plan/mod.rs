@@ -1,4 +1,5 @@
-//! `curtsy plan`: what a list would come to. Reads robots.txt and stored state, and fetches nothing else.
+//! `curtsy plan`: what a list would come to, with what a job in its directory has done already taken off. Reads
+//! robots.txt and stored state, and fetches nothing else.
 
 mod json;
 mod words;
@@ -6,7 +7,7 @@ mod words;
 use std::time::Duration;
 
 use curtsy::core::{Forecast, Timestamp};
-use curtsy::{Plan, Planner, ScopePlan};
+use curtsy::{JobOptions, Plan, Planner, ScopePlan};
 use url::Url;
 
 use crate::args::{GlobalArgs, PlanArgs};
@@ -37,14 +38,18 @@ async fn plan(args: &PlanArgs, list: Option<Reread>, settings: &Settings) -> Res
     let client = session::client(settings, notices).await?;
     let failed = |error: curtsy::Error| session::failure("plan", &error);
 
-    if settings.fetch.verbosity > 0 && settings.fetch.out.join(".curtsy").exists() {
-        screen.say(&format!(
-            "{} holds a job: what it has done already is planned for all the same",
-            settings.fetch.out.display()
-        ));
-    }
+    let standing = session::standing(&settings.fetch).await?;
+    let options = JobOptions {
+        retry_failed: settings.fetch.retry_failed,
+        refresh: settings.fetch.refresh,
+        ..JobOptions::default()
+    };
     let mut planner = Planner::new(client.clone());
     let (mut bad, mut origins) = (0_u64, 0);
+    if let Some(queue) = &standing {
+        let noted = planner.note_job(&**queue, &options).await;
+        origins += noted.map_err(failed)?;
+    }
     for url in urls(args, list.as_ref())? {
         match url? {
             Ok(url) => origins += usize::from(planner.note(&url).map_err(failed)?),
@@ -60,6 +65,10 @@ async fn plan(args: &PlanArgs, list: Option<Reread>, settings: &Settings) -> Res
         .await
         .map_err(failed)?;
     drop(counter);
+    if let Some(queue) = &standing {
+        let counted = planner.count_job(&**queue, &options).await;
+        counted.map_err(failed)?;
+    }
     let mut batch = Vec::new();
     for url in urls(args, list.as_ref())? {
         batch.extend(url?.ok());

@@ -180,6 +180,7 @@ fn in_all(plan: &Plan, outlook: &Outlook) -> Vec<String> {
     };
     let mut first = format!("{} URLs, {hosts}", outlook.urls);
     for (count, what) in [
+        (plan.done, "done already"),
         (plan.duplicates, "there twice"),
         (outlook.disallowed, "disallowed by robots.txt"),
         (outlook.obstructed, "out of reach"),

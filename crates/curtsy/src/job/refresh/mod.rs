@@ -40,7 +40,8 @@ pub(super) async fn end(queue: &dyn Queue) -> Result<(), Error> {
     Ok(())
 }
 
-async fn is_under_way(queue: &dyn Queue) -> Result<bool, Error> {
+/// Whether a round has begun that has not come to its end.
+pub(super) async fn is_under_way(queue: &dyn Queue) -> Result<bool, Error> {
     Ok(queue.meta(ROUND).await?.as_deref() == Some(UNDER_WAY))
 }
 
