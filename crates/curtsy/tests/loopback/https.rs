@@ -1,8 +1,11 @@
 //! HTTPS with a certificate authority made on the fly.
 
+use std::sync::Arc;
+
 use curtsy::clock::Clock;
+use curtsy::store::MemoryQueue;
 use curtsy::transport::{Transport, TransportErrorKind};
-use curtsy::{Client, ErrorKind, Request};
+use curtsy::{Bodies, Client, ErrorKind, JobOptions, Outcome, Request};
 use curtsy_origin::{Options, Origin, Protocol, Script, Tls, judge, sized_body};
 use http::header::{HOST, HeaderValue};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -89,6 +92,35 @@ async fn pages_and_robots_come_by_http_1_and_2_in_every_coding() {
         assert!(arrivals.iter().all(|arrival| arrival.protocol == protocol));
         assert_eq!(origin.connections(), 1, "{protocol:?}");
     }
+}
+
+#[tokio::test]
+async fn what_came_by_http_2_is_archived_as_http_1_writes_it() {
+    let certified = certified();
+    let script = r#"{"robots": 404, "page": {"body_bytes": 3000, "coding": "gzip"}}"#;
+    let origin = secure(script, &certified, &["h2"]).await;
+    let (dir, url) = (tempfile::tempdir().unwrap(), url(&origin, "/a?b=c"));
+    let archive = dir.path().join("a.warc.gz");
+    let options = JobOptions {
+        bodies: Bodies::Warc(archive.clone()),
+        ..JobOptions::default()
+    };
+    let client = trusting(&certified.authority, &origin);
+    let (queue, entries) = (Arc::new(MemoryQueue::new()), vec![entry(&url)]);
+    let summary = run_on(client, queue, dir.path(), entries, options).await;
+    assert_eq!(summary.unwrap().count(Outcome::Fetched), 1);
+    assert_eq!(origin.arrivals()[1].protocol, Protocol::Http2);
+
+    let (records, _) = crate::warc::read(&archive);
+    let [_, response, request] = &records[..] else {
+        panic!("{records:?}");
+    };
+    assert_eq!(response.field("warc-target-uri"), url);
+    assert!(response.text().starts_with("HTTP/1.1 200"));
+    assert!(response.text().contains("content-encoding: gzip\r\n"));
+    let host = format!("host: secure.test:{}\r\n", origin.addr().port());
+    let head = format!("GET /a?b=c HTTP/1.1\r\n{host}");
+    assert!(request.text().starts_with(&head), "{}", request.text());
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ impl Record {
         self.fields.get(name).map_or("", String::as_str)
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.block).into_owned()
     }
 
