@@ -23,6 +23,8 @@ use crate::shared_clock::{Reading, SharedClock};
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// So long a call is repeated whose answer was lost.
 const REPEATED: Duration = Duration::from_secs(4);
+/// How finely Redis tells its time.
+const RESOLUTION: Duration = Duration::from_micros(1);
 /// The waits between two attempts to connect.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(25), Duration::from_secs(2));
 
@@ -137,6 +139,7 @@ impl Link {
             .map_err(|error| of_redis(&self.url, RedisError::from(error)))?;
         self.clock.read(Reading {
             time,
+            resolution: RESOLUTION,
             asked,
             answered,
         });
@@ -327,6 +330,7 @@ async fn time(connection: &mut MultiplexedConnection) -> RedisResult<Reading> {
     let time = redis::cmd("TIME").query_async(connection).await?;
     Ok(Reading {
         time: timestamp(time)?,
+        resolution: RESOLUTION,
         asked,
         answered: Instant::now(),
     })
