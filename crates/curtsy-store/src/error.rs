@@ -28,6 +28,8 @@ pub enum StoreErrorKind {
     /// It is sound, and not what this driver works with: the file of another program, a server that is too
     /// old or of another kind.
     Foreign,
+    /// What should hold it has not been made: there is no such table.
+    Missing,
     /// What the call is about is no longer there: the job was cancelled.
     Gone,
     /// It does not let this user in, or not do what is needed.

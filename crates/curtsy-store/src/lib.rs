@@ -8,10 +8,15 @@
 //!
 //! Drivers: [`MemoryStore`] and [`MemoryQueue`] are the reference that forgets everything at the end
 //! of the process; [`SqliteStore`] and [`SqliteQueue`] (feature `sqlite`, on by default) keep one file
-//! each; [`RedisStore`] and [`RedisQueue`] (feature `redis`) is for workers on many machines. The feature `conformance` opens the suites that every driver has to pass.
+//! each; [`RedisStore`] and [`RedisQueue`] (feature `redis`) are for workers on many machines, and so is
+//! `DynamoDbStore` (feature `dynamodb`). The feature `conformance` opens the suites that every
+//! driver has to pass.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "dynamodb")]
+pub mod dynamodb;
+mod dynamodb_table;
 pub mod error;
 pub mod host_store;
 pub mod lock;
@@ -25,6 +30,9 @@ mod shared_clock;
 pub mod sqlite;
 mod watch;
 
+#[cfg(feature = "dynamodb")]
+pub use dynamodb::DynamoDbStore;
+pub use dynamodb_table::DynamoDbTable;
 pub use error::{StoreError, StoreErrorKind};
 pub use host_store::{HostStore, Swap, Version, Versioned};
 pub use lock::{DirLock, LockError, LockErrorKind};

@@ -29,6 +29,7 @@ pub(super) fn told(path: &Path, kind: StoreErrorKind) -> StoreError {
         StoreErrorKind::Unavailable
         | StoreErrorKind::Denied
         | StoreErrorKind::Gone
+        | StoreErrorKind::Missing
         | StoreErrorKind::Invalid => "is not available",
     };
     StoreError::new(kind, format!("{} {what}", path.display()))
