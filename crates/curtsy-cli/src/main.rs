@@ -5,6 +5,7 @@ mod columns;
 mod command;
 mod config;
 mod dirs;
+mod dynamodb;
 mod evidence;
 mod failure;
 mod input;

@@ -11,6 +11,7 @@ use curtsy::transport::{Limits, Proxies, Transport};
 use curtsy::{Audit, Client, ErrorKind, JobDir, Notices, Policies};
 use tokio::runtime::Runtime;
 
+use crate::dynamodb;
 use crate::failure::{Exit, Failure, chain};
 use crate::settings::{FetchSettings, Settings};
 use crate::value::{QueueUrl, Scoping, StateUrl};
@@ -110,6 +111,19 @@ impl State {
         Ok(state)
     }
 
+    /// Makes what the store needs, and says what there is to know of it.
+    ///
+    /// # Errors
+    /// It cannot be made or opened: exit 4.
+    pub(crate) async fn create(url: &StateUrl) -> Result<&'static str, Failure> {
+        if let StateUrl::DynamoDb(table) = url {
+            let created = dynamodb::create_table(table).await;
+            return created.map_err(|error| store_failure("the state store", &error));
+        }
+        Self::open(url).await?;
+        Ok("")
+    }
+
     async fn open(url: &StateUrl) -> Result<Self, Failure> {
         let opened: Result<Arc<dyn HostStore>, StoreError> = match url {
             StateUrl::Memory => Ok(Arc::new(MemoryStore::new())),
@@ -117,6 +131,7 @@ impl State {
                 .await
                 .map(|store| Arc::new(store) as _),
             StateUrl::Redis(url) => redis::state(url).await,
+            StateUrl::DynamoDb(table) => dynamodb::open(table).await,
         };
         let store = opened.map_err(|error| store_failure("the state store", &error))?;
         let clock = store.clock().map_or_else(Clock::system, Clock::shared);

@@ -52,11 +52,11 @@ fn wrong_usage_is_one_line_and_exit_2() {
         ),
         (
             "fetch --state dynamodb://t",
-            "curtsy: --state: dynamodb: is not supported in this version",
+            "curtsy: --state: a table's name has 3 to 255 letters, digits, _, - and .; write dynamodb://TABLE",
         ),
         (
             "fetch --state ftp:",
-            "curtsy: --state: \"ftp:\" is no state URL; write memory:, sqlite:PATH or redis://HOST",
+            "curtsy: --state: \"ftp:\" is no state URL; write memory:, sqlite:PATH, redis://HOST or dynamodb://TABLE",
         ),
         (
             "fetch --queue redis://:secret@",

@@ -77,8 +77,8 @@ pub(crate) struct ConnectionArgs {
 /// The options about the stored state.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StoreArgs {
-    /// Where the state of scopes is kept: memory:, sqlite:PATH, or redis://HOST which
-    /// other machines may share (rediss:// for TLS) [default: sqlite: in the user's state directory]
+    /// Where the state of scopes is kept: memory:, sqlite:PATH, or redis://HOST or
+    /// dynamodb://TABLE which other machines may share (rediss:// for TLS) [default: sqlite: in the user's state directory]
     #[arg(long, global = true, help_heading = "State", value_name = "URL", value_parser = read::<StateUrl>)]
     pub(crate) state: Option<StateUrl>,
     /// Longest wait for a state store that is lost during a run [default: none, until it returns]

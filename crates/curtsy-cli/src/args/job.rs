@@ -233,6 +233,8 @@ pub(crate) struct RobotsArgs {
 /// What `curtsy state` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StateCommand {
+    /// Make what a store needs, as a table of DynamoDB; what is there already stays as it is
+    Init,
     /// Show delays, holds, suppressions and breakers
     Show {
         /// Only this scope, as example.org or example.org:8080

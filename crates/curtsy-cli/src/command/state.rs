@@ -1,4 +1,4 @@
-//! `curtsy state`: what is stored of scopes, and how to end a suppression or forget.
+//! `curtsy state`: where it is stored, what is stored of scopes, and how to end a suppression or forget.
 
 use curtsy::core::{Breaker, HostState, Scope, Suppression, Timestamp};
 use curtsy::{Client, Notices};
@@ -10,6 +10,7 @@ use crate::notices::{clock, short};
 use crate::output::Results;
 use crate::session;
 use crate::settings::{Flags, Settings};
+use crate::value::{StateUrl, Value};
 
 pub(crate) fn run(
     command: &StateCommand,
@@ -26,13 +27,28 @@ pub(crate) fn run(
         json: false,
     })?;
     session::run(async {
-        let client = session::client(&settings, Notices::default()).await?;
+        let client = async || session::client(&settings, Notices::default()).await;
         match command {
-            StateCommand::Show { scope, json } => show(&client, scope.as_deref(), *json).await,
-            StateCommand::Lift { scope } => lift(&client, scope).await,
-            StateCommand::Reset { scope, yes } => reset(&client, scope, *yes).await,
+            StateCommand::Init => init(&settings.fetch.state).await,
+            StateCommand::Show { scope, json } => {
+                show(&client().await?, scope.as_deref(), *json).await
+            }
+            StateCommand::Lift { scope } => lift(&client().await?, scope).await,
+            StateCommand::Reset { scope, yes } => reset(&client().await?, scope, *yes).await,
         }
     })
+}
+
+async fn init(state: &StateUrl) -> Result<Exit, Failure> {
+    let told = session::State::create(state).await?;
+    let mut out = Results::start();
+    let url = state.show();
+    out.line(&format!(
+        "{} is ready{told}",
+        url.as_str().unwrap_or_default()
+    ))?;
+    out.finish()?;
+    Ok(Exit::Done)
 }
 
 async fn show(client: &Client, scope: Option<&str>, json: bool) -> Result<Exit, Failure> {

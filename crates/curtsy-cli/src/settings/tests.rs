@@ -384,7 +384,7 @@ fn a_mistake_in_the_file_is_told_with_its_line_and_the_nearest_key() {
         ),
         (
             "[fetch]\nstate = 'dynamodb://t'",
-            "curtsy.toml:2: state: dynamodb: is not supported in this version",
+            "curtsy.toml:2: state: a table's name has 3 to 255 letters, digits, _, - and .; write dynamodb://TABLE",
         ),
         (
             "[fetch]\ncontact = 'me'",

@@ -1,8 +1,9 @@
-//! Where state and queue are kept: `memory:`, `sqlite:`, `sqlite:PATH`, `redis://…`.
+//! Where state and queue are kept: `memory:`, `sqlite:`, `sqlite:PATH`, `redis://…`,
+//! `dynamodb://TABLE`.
 
 use std::path::PathBuf;
 
-use curtsy::store::RedisUrl;
+use curtsy::store::{DynamoDbTable, RedisUrl};
 use serde_json::{Value as Json, json};
 
 use super::Value;
@@ -17,6 +18,8 @@ pub(crate) enum StateUrl {
     Sqlite(PathBuf),
     /// In a Redis, which other machines may share.
     Redis(RedisUrl),
+    /// In a table of DynamoDB, which other machines may share.
+    DynamoDb(DynamoDbTable),
 }
 
 impl StateUrl {
@@ -38,9 +41,9 @@ impl Value for StateUrl {
             Some(("sqlite", "")) => Self::of_user(),
             Some(("sqlite", path)) => Ok(Self::Sqlite(PathBuf::from(path))),
             Some(("redis" | "rediss" | "redis+unix", _)) => redis(text).map(Self::Redis),
-            Some(("dynamodb", _)) => Err(not_built_in(text)),
+            Some(("dynamodb", _)) => dynamodb(text).map(Self::DynamoDb),
             _ => Err(format!(
-                "{text:?} is no state URL; write memory:, sqlite:PATH or redis://HOST"
+                "{text:?} is no state URL; write memory:, sqlite:PATH, redis://HOST or dynamodb://TABLE"
             )),
         }
     }
@@ -50,6 +53,7 @@ impl Value for StateUrl {
             Self::Memory => json!("memory:"),
             Self::Sqlite(path) => json!(format!("sqlite:{}", path.display())),
             Self::Redis(url) => json!(url.to_string()),
+            Self::DynamoDb(table) => json!(table.to_string()),
         }
     }
 }
@@ -93,10 +97,13 @@ fn redis(text: &str) -> Result<RedisUrl, String> {
     }
 }
 
-/// Such a URL may hold a password, so only its scheme is repeated.
-fn not_built_in(url: &str) -> String {
-    let scheme = url.split(':').next().unwrap_or_default();
-    format!("{scheme}: is not supported in this version")
+fn dynamodb(text: &str) -> Result<DynamoDbTable, String> {
+    let table = text.parse()?;
+    if cfg!(feature = "dynamodb") {
+        Ok(table)
+    } else {
+        Err("this curtsy was built without DynamoDB; build one with --features dynamodb".to_owned())
+    }
 }
 
 #[cfg(test)]
@@ -132,16 +139,21 @@ mod tests {
             "state.db",
             "redis://u:secret@h/x",
             "rediss://:secret@",
-            "dynamodb://secret",
+            "dynamodb://secret@",
         ] {
             let error = read::<StateUrl>(text).unwrap_err();
             assert!(!error.contains("secret"), "{error}");
         }
-        assert!(
-            read::<StateUrl>("dynamodb://table")
-                .unwrap_err()
-                .contains("not supported in this version")
-        );
+    }
+
+    #[test]
+    fn a_table_of_dynamodb_is_a_state_url_where_that_is_built_in() {
+        let read = read::<StateUrl>("dynamodb://table");
+        if cfg!(feature = "dynamodb") {
+            assert_eq!(read.unwrap().show(), "dynamodb://table");
+        } else {
+            assert!(read.unwrap_err().contains("--features dynamodb"));
+        }
     }
 
     #[test]
