@@ -4,24 +4,29 @@
 //! redis-server --port 7000 --save '' & cargo run --release --features redis --example redis_cost -- redis://127.0.0.1:7000
 //! ```
 //!
-//! Eight connections, as of eight workers, change 1,000 scopes: two swaps a pass, as a departure and its
-//! outcome make, and nothing else of a request. The CPU is Redis's own figure, so that it matters little what
-//! else the machine does.
+//! Eight connections, as of eight workers, let requests to 1,000 scopes pass: each pass decides, swaps in the
+//! departure, and settles, which swaps in what a healthy answer with a quota changes; nothing is fetched. Each
+//! scope has a time of its own that goes on by a second a pass, so that nothing waits. The CPU is Redis's own
+//! figure, so that it matters little what else the machine does.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use curtsy_core::signal::{self, Signal};
+use curtsy_core::{
+    Answer, Ask, Attempt, Bound, Decision, Draw, HostState, Kind, Policy, PolicyValues, Timestamp,
+    decide, observe,
+};
 use curtsy_store::{HostStore, RedisStore, RedisUrl, Swap, Version};
+use http::HeaderMap;
 
 const WORKERS: usize = 8;
 const SCOPES: usize = 1_000;
 /// Requests of one worker at the gate at once.
 const AT_ONCE: usize = 32;
 const RUN: Duration = Duration::from_secs(5);
-/// As large as the state of a scope with a published quota.
-const STATE: usize = 500;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -32,9 +37,8 @@ async fn main() {
     let before = info(&mut asking, "used_memory").await;
     let store = RedisStore::open(&url).await.unwrap();
     for n in 0..SCOPES {
-        let scope = scope(n);
-        let first = store.compare_and_swap(&scope, Version::ABSENT, vec![b'x'; STATE]);
-        first.await.unwrap();
+        let mut scope = Scope::new(n);
+        scope.pass(&store).await;
     }
     let memory = (info(&mut asking, "used_memory").await - before) / SCOPES as f64;
     let (cpu, started) = (cpu(&mut asking).await, Instant::now());
@@ -70,17 +74,11 @@ async fn pass(store: Arc<RedisStore>, first: usize, started: Instant) -> u32 {
     let mut passes = 0;
     while started.elapsed() < RUN {
         for n in (first..SCOPES).step_by(WORKERS * AT_ONCE) {
-            let scope = scope(n);
-            let mut version = store.load(&scope).await.unwrap().unwrap().version;
+            let mut scope = Scope::new(n);
+            scope.load(&store).await;
             // So many in a row: a worker keeps a scope, and what it knows of it.
             for _ in 0..20 {
-                for _ in ["departure", "outcome"] {
-                    let swap = store.compare_and_swap(&scope, version, vec![b'x'; STATE]);
-                    version = match swap.await.unwrap() {
-                        Swap::Stored(version) => version,
-                        other => panic!("{other:?}"),
-                    };
-                }
+                scope.pass(&store).await;
                 passes += 1;
             }
         }
@@ -88,8 +86,88 @@ async fn pass(store: Arc<RedisStore>, first: usize, started: Instant) -> u32 {
     passes
 }
 
-fn scope(n: usize) -> String {
-    format!("scope:host-{n}.example.org")
+/// A scope as its worker knows it.
+struct Scope {
+    key: String,
+    policy: Policy,
+    version: Version,
+    state: HostState,
+}
+
+impl Scope {
+    fn new(n: usize) -> Self {
+        Self {
+            key: format!("scope:host-{n}.example.org"),
+            policy: PolicyValues::compliant().build().unwrap(),
+            version: Version::ABSENT,
+            state: HostState::default(),
+        }
+    }
+
+    async fn load(&mut self, store: &RedisStore) {
+        let there = store.load(&self.key).await.unwrap().unwrap();
+        self.version = there.version;
+        self.state = serde_json::from_slice(&there.value).unwrap();
+    }
+
+    async fn pass(&mut self, store: &RedisStore) {
+        let passes = self.state.departures();
+        let now = Timestamp::from_secs(1_800_000_000 + passes);
+        let ask = Ask {
+            kind: Kind::Page,
+            since: now,
+            own: Bound::FREE,
+        };
+        let Decision::Depart(permit) = decide(&self.policy, &self.state, &ask, now, Draw::LEAST)
+        else {
+            panic!("it has to wait");
+        };
+        self.swap(store, permit.state).await;
+        let attempt = Attempt {
+            seq: permit.seq,
+            kind: Kind::Page,
+            departed: now,
+            host: "example.org",
+        };
+        let answer = Answer::Head {
+            status: 200,
+            latency: Duration::from_millis(50),
+            signal: &quota(49 - passes % 20, now),
+        };
+        let settled = now.after(Duration::from_millis(50));
+        let observed = observe(
+            &self.policy,
+            &self.state,
+            &attempt,
+            &answer,
+            settled,
+            Draw::LEAST,
+        );
+        self.swap(store, observed.state).await;
+    }
+
+    async fn swap(&mut self, store: &RedisStore, state: HostState) {
+        let value = serde_json::to_vec(&state).unwrap();
+        let swap = store.compare_and_swap(&self.key, self.version, value);
+        self.version = match swap.await.unwrap() {
+            Swap::Stored(version) => version,
+            other => panic!("{other:?}"),
+        };
+        self.state = state;
+    }
+}
+
+/// What a server says that permits ten a second.
+fn quota(remaining: u64, now: Timestamp) -> Signal {
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        ("ratelimit-policy", "50;w=5".to_owned()),
+        ("ratelimit-remaining", remaining.to_string()),
+        ("ratelimit-reset", "5".to_owned()),
+    ] {
+        headers.insert(name, value.parse().unwrap());
+    }
+    signal::read(200, &headers, now, None, None)
 }
 
 async fn cpu(asking: &mut redis::aio::MultiplexedConnection) -> f64 {
