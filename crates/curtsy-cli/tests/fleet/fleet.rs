@@ -1,7 +1,7 @@
 //! A job and its workers.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,9 @@ pub(crate) struct Fleet {
     dir: TempDir,
     options: Vec<String>,
     pub(crate) workers: Vec<Worker>,
+    /// What puts their wall clocks wrong.
+    #[cfg(target_os = "linux")]
+    clocks: Option<crate::clocks::WrongClocks>,
     /// Directories that were given to workers.
     dirs: usize,
 }
@@ -35,12 +38,20 @@ impl Fleet {
             dir: tempfile::tempdir().unwrap(),
             options: options.iter().map(|&option| option.to_owned()).collect(),
             workers: Vec::new(),
+            #[cfg(target_os = "linux")]
+            clocks: None,
             dirs: 0,
         };
         for _ in 0..workers {
             fleet.join(&[]);
         }
         fleet
+    }
+
+    /// Has the wall clocks of all who join from now on 30 s apart.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn put_clocks_wrong(&mut self, clocks: crate::clocks::WrongClocks) {
+        self.clocks = Some(clocks);
     }
 
     /// Has one more worker join, with these options of its own.
@@ -119,29 +130,23 @@ impl Fleet {
 
     /// When pages of this server departed, by the records of all workers: since midnight, in order.
     pub(crate) fn departures(&self, server: &str) -> Vec<Duration> {
-        let mut departures = Vec::new();
-        for worker in &self.workers {
-            let log = worker.out.join(".curtsy/audit.jsonl");
-            let text = std::fs::read_to_string(log).unwrap();
-            let events = text.lines().map(json);
-            let pages = events.filter(|event| {
-                let is_page = event["url"]
-                    .as_str()
-                    .is_some_and(|url| url.starts_with(server));
-                event["event"] == "outcome" && event["kind"] != "robots" && is_page
-            });
-            departures
-                .extend(pages.map(|event| since_midnight(event["departed_at"].as_str().unwrap())));
-        }
+        let of_each = self.workers.iter();
+        let mut departures: Vec<Duration> = of_each
+            .flat_map(|worker| departures_in(&worker.out, server))
+            .collect();
         departures.sort_unstable();
         departures
     }
 
     fn spawn(&mut self, command: &str, more: &[&str]) {
         let out = self.dir.path().join(format!("worker-{}", self.dirs));
+        let mut curtsy = self.command(command, more);
+        #[cfg(target_os = "linux")]
+        if let Some(clocks) = &self.clocks {
+            clocks.apply(&mut curtsy, [30, 0, -30][self.dirs % 3]);
+        }
         self.dirs += 1;
-        let process = self
-            .command(command, more)
+        let process = curtsy
             .args(["--queue", &self.queue, "--job", "fleet"])
             .args(["--json", "-q", "-o"])
             .arg(&out)
@@ -188,6 +193,22 @@ fn told(worker: &mut Worker) -> String {
     let mut output = worker.process.stdout.take().unwrap();
     output.read_to_string(&mut told).unwrap();
     told
+}
+
+/// When pages of this server departed, by the record in the directory of a worker: since midnight.
+pub(crate) fn departures_in(out: &Path, server: &str) -> Vec<Duration> {
+    let log = out.join(".curtsy/audit.jsonl");
+    let text = std::fs::read_to_string(log).unwrap();
+    let events = text.lines().map(json);
+    let pages = events.filter(|event| {
+        let is_page = event["url"]
+            .as_str()
+            .is_some_and(|url| url.starts_with(server));
+        event["event"] == "outcome" && event["kind"] != "robots" && is_page
+    });
+    pages
+        .map(|event| since_midnight(event["departed_at"].as_str().unwrap()))
+        .collect()
 }
 
 /// The time of day of an instant as the log writes it, to the microsecond.

@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(unix)]
 
+#[cfg(target_os = "linux")]
+mod clocks;
 mod fleet;
 mod kill;
 mod outage;

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use crate::fleet::Fleet;
 use crate::proxy::Proxy;
 use crate::server::Server;
-use crate::support::{serve, serve_at};
+use crate::support::{self, serve, serve_at};
 
 const WORKERS: usize = 4;
 const PAGES: usize = 60;
@@ -26,17 +26,32 @@ fn paths() -> Vec<String> {
     (0..PAGES).map(|n| format!("/{n}")).collect()
 }
 
+/// A quota; and of two seconds, one is out of order.
+pub(crate) const HELD: &str = r#"{"robots": 404, "dialect": "draft8",
+    "policies": [{"kind": "fixed_window", "limit": 16, "window_s": 2}],
+    "refuse": {"status": 429, "retry_after": "seconds"},
+    "outages": [{"at_s": 3, "for_s": 1, "status": 503, "retry_after": "seconds"}]}"#;
+
+pub(crate) const SLOW: &str = r#"{"robots": "User-agent: *\nCrawl-delay: 0.1\n"}"#;
+const DELAY: Duration = Duration::from_millis(100);
+
 #[test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 fn a_host_that_all_workers_are_sent_to_sees_one_quota_and_one_hold() {
-    // Of two seconds, one is out of order.
-    let host = serve(
-        r#"{"robots": 404, "dialect": "draft8",
-            "policies": [{"kind": "fixed_window", "limit": 16, "window_s": 2}],
-            "refuse": {"status": 429, "retry_after": "seconds"},
-            "outages": [{"at_s": 3, "for_s": 1, "status": 503, "retry_after": "seconds"}]}"#,
-    );
-    fetch_through_resolvers(&host, &["--max-rate", "50"]);
+    let host = serve(HELD);
+    fetch_through_resolvers(&host, &["--max-rate", "50"], |_| {});
+    assert_quota_and_holds_are_kept(&host);
+}
+
+#[test]
+#[ignore = "needs redis-server: ./test installs it and runs this"]
+fn p10_a_host_that_all_workers_are_sent_to_sees_no_early_gap() {
+    let host = serve(SLOW);
+    let fleet = fetch_through_resolvers(&host, &[], |_| {});
+    assert_pace_is_kept(&fleet, &host);
+}
+
+pub(crate) fn assert_quota_and_holds_are_kept(host: &support::Server) {
     let judged = judge(host.origin.script(), &host.origin.arrivals(), &paths());
     assert_eq!(judged.lost, [""; 0], "{judged:?}");
     let broken = [
@@ -48,12 +63,7 @@ fn a_host_that_all_workers_are_sent_to_sees_one_quota_and_one_hold() {
     assert_eq!(broken, [0; 4], "{judged:?}");
 }
 
-#[test]
-#[ignore = "needs redis-server: ./test installs it and runs this"]
-fn p10_a_host_that_all_workers_are_sent_to_sees_no_early_gap() {
-    const DELAY: Duration = Duration::from_millis(100);
-    let host = serve(r#"{"robots": "User-agent: *\nCrawl-delay: 0.1\n"}"#);
-    let fleet = fetch_through_resolvers(&host, &[]);
+pub(crate) fn assert_pace_is_kept(fleet: &Fleet, host: &support::Server) {
     // By the workers' own records, to the microsecond.
     let departures = fleet.departures(&host.url);
     assert_eq!(departures.len(), PAGES);
@@ -78,7 +88,12 @@ fn p10_a_host_that_all_workers_are_sent_to_sees_no_early_gap() {
     assert!(took < best + best / 10, "{took:?} in the place of {best:?}");
 }
 
-fn fetch_through_resolvers(host: &crate::support::Server, options: &[&str]) -> Fleet {
+/// Fetches pages of this host by a fleet that is prepared before its workers join.
+pub(crate) fn fetch_through_resolvers(
+    host: &support::Server,
+    options: &[&str],
+    prepare: impl FnOnce(&mut Fleet),
+) -> Fleet {
     let redis = Server::start(&[]);
     let script = format!(
         r#"{{"robots": 404, "pages": {{"/to/*": {{"location": "{}/*"}}}}}}"#,
@@ -87,7 +102,11 @@ fn fetch_through_resolvers(host: &crate::support::Server, options: &[&str]) -> F
     let resolvers = serve_at(&script, Ipv4Addr::UNSPECIFIED);
     let urls = through_resolvers(resolvers.origin.addr().port());
     let pace = ["--rate", "20", "--burst", "1"];
-    let mut fleet = Fleet::start(&redis.url(), WORKERS - 1, &[&pace[..], options].concat());
+    let mut fleet = Fleet::start(&redis.url(), 0, &[&pace[..], options].concat());
+    prepare(&mut fleet);
+    for _ in 1..WORKERS {
+        fleet.join(&[]);
+    }
     fleet.fetch(&urls);
     fleet.assert_each_is_recorded_once(&urls);
     fleet

@@ -1,0 +1,17 @@
+/* A wall clock that is ahead by CLOCK_AHEAD_S seconds, or behind: preloaded into a process as a library. Its
+ * monotonic clock stays as it is, as on a machine whose time was set wrong. */
+
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    int failed = syscall(SYS_clock_gettime, clock, time);
+    const char *ahead = getenv("CLOCK_AHEAD_S");
+    if (!failed && ahead && clock == CLOCK_REALTIME)
+        time->tv_sec += atol(ahead);
+    return failed;
+}
