@@ -22,7 +22,8 @@
 //!
 //! # Not supported
 //!
-//! Servers before Redis 6 (RESP3), redirections of a Redis Cluster, and Sentinel.
+//! Servers before Redis 6 (RESP3), and Sentinel. A Redis Cluster of several shards: each has a clock of its
+//! own, and a fleet goes by one; of one shard it is a Redis as any other.
 
 mod failure;
 mod link;

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(unix)]
 
+mod cluster;
 mod lost;
 mod processes;
 mod proxy;
