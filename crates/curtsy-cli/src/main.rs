@@ -16,6 +16,7 @@ mod output;
 mod progress;
 mod session;
 mod settings;
+mod standing;
 mod table;
 mod value;
 

@@ -2,22 +2,25 @@
 
 use std::time::Duration;
 
-use curtsy::core::Timestamp;
 use curtsy::core::audit::redacted;
+use curtsy::core::{AlertKind, AlertState, Timestamp};
 use curtsy::{Notice, Notices};
 
 use crate::failure::chain;
 
-/// Tells notices to `say`, one line each, as far as `verbosity` goes: 0 nothing, 1 warnings, 2 what
-/// happens, 3 why.
-pub(crate) fn notices(verbosity: u8, say: impl Fn(&str) + Send + Sync + 'static) -> Notices {
-    Notices::to(move |notice| {
-        for (level, line) in lines(notice) {
-            if level <= verbosity {
-                say(&line);
-            }
+/// Tells a notice to `say`, one line each, as far as `verbosity` goes: 0 nothing, 1 warnings, 2 what happens,
+/// 3 why.
+fn tell(notice: &Notice<'_>, verbosity: u8, say: impl Fn(&str)) {
+    for (level, line) in lines(notice) {
+        if level <= verbosity {
+            say(&line);
         }
-    })
+    }
+}
+
+/// Who tells all notices like this.
+pub(crate) fn notices(verbosity: u8, say: impl Fn(&str) + Send + Sync + 'static) -> Notices {
+    Notices::to(move |notice| tell(notice, verbosity, &say))
 }
 
 /// The lines of a notice, each with the verbosity from which on it is said.
@@ -100,6 +103,42 @@ fn lines(notice: &Notice<'_>) -> Vec<(u8, String)> {
                 ),
             )]
         }
+        Notice::Alert { scope, alert } => {
+            let sentence = alert.sentence();
+            let line = match alert.state {
+                AlertState::Raised => {
+                    format!("alert: {scope}: {sentence}, since {}", clock(alert.since))
+                }
+                AlertState::Cleared => format!("alert over: {scope}: {sentence}"),
+            };
+            // A breaker that opens and a suppression have a line of their own already.
+            let is_told = matches!(
+                alert.kind,
+                AlertKind::BreakerOpen | AlertKind::ScopeSuppressed
+            ) && alert.state == AlertState::Raised;
+            vec![(if is_told { 3 } else { 1 }, line)]
+        }
+        Notice::AlertLost {
+            channel,
+            error: Some(error),
+        } => vec![(
+            1,
+            format!("an alert was not told by {channel}: {}", chain(*error)),
+        )],
+        Notice::AlertLost { channel, .. } => vec![(
+            1,
+            format!("an alert was not told by {channel}: too many wait already"),
+        )],
+        Notice::Paused { scope, is_paused } => {
+            let whom = scope.map_or("everything".to_owned(), ToString::to_string);
+            let line = if *is_paused {
+                format!("{whom} is paused: nothing departs until it is resumed")
+            } else {
+                format!("{whom} goes on")
+            };
+            vec![(1, line)]
+        }
+        Notice::Lifted { scope } => vec![(1, format!("{scope} may be asked again"))],
         Notice::StoreLost { error } => vec![(
             1,
             format!(

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
+use crate::alert::{AlertKind, AlertState};
 use crate::decision::{Bound, Permit};
 use crate::observe::{Change, Observed};
 use crate::outcome::{Answer, Class, Kind};
@@ -191,6 +192,20 @@ pub enum Event {
         /// What bound it.
         reason: Reason,
     },
+    /// Nothing departs to the scope, or at all where there is none, until it is resumed.
+    Paused {},
+    /// What was paused goes on.
+    Resumed {},
+    /// T4: an alert was raised or cleared.
+    Alert {
+        /// What it is about.
+        alert: AlertKind,
+        /// Which of the two.
+        state: AlertState,
+        /// Since when its condition holds or held.
+        #[serde(with = "crate::time::rfc3339")]
+        since: Timestamp,
+    },
 }
 
 /// Whom an event is about.
@@ -238,6 +253,22 @@ impl Entry {
                 event,
             },
         }
+    }
+
+    /// An event about a scope as a whole, with what caused it.
+    #[must_use]
+    pub fn of_scope(scope: &Scope, event: Event, trigger: &str) -> Self {
+        let mut entry = Self::of_run(event);
+        entry.record.target_domain = Some(scope.host().to_owned());
+        entry.record.scope = Some(scope.clone());
+        entry.record.trigger = Some(trigger.to_owned());
+        entry
+    }
+
+    /// The record as far as it is known before the log gives it a place.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        &self.record
     }
 
     /// An event about one request.

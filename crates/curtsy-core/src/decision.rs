@@ -19,6 +19,12 @@ impl Bound {
         reason: Reason::Free,
     };
 
+    /// Nothing departs until whoever runs this says so.
+    pub const PAUSED: Self = Self {
+        not_before: Timestamp::MAX,
+        reason: Reason::Paused,
+    };
+
     /// The later of the two. On a tie the reason nearer to the server's own word stands.
     #[must_use]
     pub fn latest(self, other: Self) -> Self {

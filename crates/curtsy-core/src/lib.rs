@@ -4,6 +4,7 @@
 //! time and a random draw as arguments and return what is to be stored and put on record; neither does
 //! IO, waits, locks or looks at a clock.
 
+mod alert;
 pub mod audit;
 mod backoff;
 mod breaker;
@@ -33,6 +34,9 @@ mod structured;
 mod suppression;
 mod time;
 
+pub use alert::{
+    Alert, AlertKind, AlertRules, AlertState, DEFAULT_COOL_DOWN, DEFAULT_SUSTAINED, Watched,
+};
 pub use breaker::Breaker;
 pub use decision::{Bound, Decision, Decline, Permit};
 pub use draw::Draw;
@@ -41,7 +45,7 @@ pub use interval::{Interval, Inverted};
 pub use learned::LearnedPace;
 pub use observe::{Attempt, Change, Observed, observe, observe_body};
 pub use outcome::{Answer, Class, Failure, Kind, classify};
-pub use pace::{Ask, Bounds, bounds, decide, pace};
+pub use pace::{Ask, Bounds, bounds, decide, pace, tokens};
 pub use policy::{Policy, PolicyError, PolicyValues, Preset};
 pub use quota::{Bracket, Quota};
 pub use reason::{Reason, Time};

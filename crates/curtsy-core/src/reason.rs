@@ -29,6 +29,8 @@ pub enum Reason {
     CrawlDelay,
     /// P4: the configured delay.
     ConfiguredDelay,
+    /// Whoever runs this has stopped it until further notice.
+    Paused,
     /// P6: 1–3 s where nobody has said anything about pace.
     UnstatedPace,
     /// P3: the token bucket at curtsy's own rate.
@@ -64,6 +66,7 @@ impl Reason {
             Self::FirstAnswer => "first_answer",
             Self::CrawlDelay => "crawl_delay",
             Self::ConfiguredDelay => "configured_delay",
+            Self::Paused => "paused",
             Self::UnstatedPace => "unstated_pace",
             Self::Rate => "rate",
             Self::LearnedRate => "learned_rate",
@@ -87,6 +90,7 @@ impl Reason {
             Self::FirstAnswer => "a new host gets one request until it has answered",
             Self::CrawlDelay => "its robots.txt asks for this interval",
             Self::ConfiguredDelay => "the configured delay",
+            Self::Paused => "paused by hand until it is resumed",
             Self::UnstatedPace => "it says nothing about pace, so 1–3 s",
             Self::Rate => "the configured rate",
             Self::Concurrency => "it bears no more requests at once",
@@ -108,9 +112,11 @@ impl Reason {
         Some(match self {
             Self::Free => return None,
             Self::CrawlDelay => Time::CrawlDelay,
-            Self::ConfiguredDelay | Self::UnstatedPace | Self::Rate | Self::FirstAnswer => {
-                Time::Configured
-            }
+            Self::ConfiguredDelay
+            | Self::Paused
+            | Self::UnstatedPace
+            | Self::Rate
+            | Self::FirstAnswer => Time::Configured,
             Self::RetryBackoff
             | Self::LearnedRate
             | Self::Concurrency
@@ -131,6 +137,7 @@ mod tests {
     fn the_label_is_what_serde_writes() {
         for reason in [
             Reason::Free,
+            Reason::Paused,
             Reason::UnstatedPace,
             Reason::QuotaExhausted,
             Reason::ServerHold,

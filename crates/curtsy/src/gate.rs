@@ -49,6 +49,8 @@ pub(crate) struct Gate {
     store_timeout: Option<Duration>,
     /// Whether the store is lost, as far as was told.
     store_lost: AtomicBool,
+    /// Whether nothing departs until it is resumed.
+    paused: AtomicBool,
     /// Whether nothing departs any more.
     closed: watch::Sender<bool>,
 }
@@ -123,8 +125,42 @@ impl Gate {
             concurrency,
             store_timeout,
             store_lost: AtomicBool::new(false),
+            paused: AtomicBool::new(false),
             closed: watch::Sender::new(false),
         }
+    }
+
+    /// How connections are made.
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.transport
+    }
+
+    /// Lets nothing depart, to this scope or at all, or lets it again. Whether that changes anything.
+    ///
+    /// It is one more bound: what was bound before is still bound by that when this one is gone.
+    pub(crate) fn pause(&self, host: Option<&Arc<Host>>, paused: bool) -> bool {
+        let flag = host.map_or(&self.paused, |host| &host.paused);
+        if flag.swap(paused, Ordering::SeqCst) == paused {
+            return false;
+        }
+        match host {
+            Some(host) => host.changed.notify_waiters(),
+            None => {
+                let all = self.hosts.all();
+                all.iter().for_each(|host| host.changed.notify_waiters());
+            }
+        }
+        true
+    }
+
+    /// Whether everything is paused.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::SeqCst)
+    }
+
+    /// The bound of what is paused.
+    pub(crate) fn paused(&self, host: &Host) -> Option<Bound> {
+        (self.is_paused() || host.paused.load(Ordering::SeqCst)).then_some(Bound::PAUSED)
     }
 
     /// Lets nothing depart any more: who waits is sent away, who is in flight lands.
@@ -191,6 +227,10 @@ impl Gate {
             tokio::pin!(changed);
             // From here on no change goes unnoticed.
             changed.as_mut().enable();
+            let ask = &Ask {
+                own: self.paused(host).unwrap_or(ask.own),
+                ..*ask
+            };
             let looked = std::mem::take(&mut look_again);
             if looked {
                 self.patiently(|| self.hosts.reload(host)).await?;

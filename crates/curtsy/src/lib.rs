@@ -3,6 +3,7 @@
 //! [`Client`] makes single requests; an engine over it works through whole lists. Both pass the same
 //! gate: the only code that lets a request depart, by the decisions of `curtsy-core`.
 
+mod alert;
 mod audit;
 mod capture;
 mod client;
@@ -13,17 +14,20 @@ mod flight;
 mod gate;
 mod hosts;
 mod job;
+mod metrics;
 mod notice;
 mod plan;
 mod policies;
 mod reply;
 mod robots;
 mod sink;
+mod telling;
 pub mod transport;
 
 pub use curtsy_core as core;
 pub use curtsy_store as store;
 
+pub use alert::{AlertOptions, AlertWatch, Alerts};
 pub use audit::Audit;
 pub use client::{
     Client, ClientBuilder, DEFAULT_CONCURRENCY, DEFAULT_USER_AGENT, Explanation, Request,
@@ -34,6 +38,7 @@ pub use job::{
     Bodies, DEFAULT_LEASE, DEFAULT_SCOPES, Feed, Job, JobDir, JobOptions, Line, NewEntry, Outcome,
     Outlook, Progress, ProgressView, ReasonCount, ScopeOutlook, ScopeSummary, Stopper, Summary,
 };
+pub use metrics::{METRICS_CONTENT_TYPE, MOST_SCOPES, Metrics};
 pub use notice::{Notice, Notices};
 pub use plan::{Obstacle, Plan, Planner, RuleCount, ScopePlan, Tally};
 pub use policies::{Policies, Scoping};

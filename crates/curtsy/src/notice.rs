@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::{Bound, Scope, Timestamp};
+use curtsy_core::{Alert, Bound, Scope, Timestamp};
 use http::HeaderMap;
 use url::Url;
 
@@ -62,6 +62,32 @@ pub enum Notice<'a> {
         url: &'a Url,
         /// Until when and why.
         bound: Bound,
+    },
+    /// T4: an alert was raised or cleared.
+    Alert {
+        /// Whom it is about.
+        scope: &'a Scope,
+        /// Which.
+        alert: &'a Alert,
+    },
+    /// An alert could not be told.
+    AlertLost {
+        /// Through what: `webhook`, `command`.
+        channel: &'static str,
+        /// Why; `None` where too many wait already.
+        error: Option<&'a Error>,
+    },
+    /// Nothing departs until it is resumed, or what was paused goes on.
+    Paused {
+        /// Whom it is about; `None`: everything.
+        scope: Option<&'a Scope>,
+        /// Which of the two.
+        is_paused: bool,
+    },
+    /// A suppression or a breaker was ended by hand.
+    Lifted {
+        /// Whom it is about.
+        scope: &'a Scope,
     },
     /// The store is lost: departures stop until it is back.
     StoreLost {

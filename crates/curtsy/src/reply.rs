@@ -11,6 +11,7 @@ use url::Url;
 use crate::capture::Trail;
 use crate::error::Error;
 use crate::gate::Places;
+use crate::metrics::ByteMeter;
 use crate::transport;
 
 /// The answer to one request: from the server, from robots.txt, or from the pace.
@@ -83,13 +84,15 @@ pub struct Deferred {
 /// A response's body. It keeps its place among the requests in flight until it is read or dropped.
 pub struct Body {
     body: Option<transport::Body>,
+    meter: Option<ByteMeter>,
     _places: Option<Places>,
 }
 
 impl Body {
-    pub(crate) fn new(body: transport::Body, places: Places) -> Self {
+    pub(crate) fn new(body: transport::Body, meter: Option<ByteMeter>, places: Places) -> Self {
         Self {
             body: Some(body),
+            meter,
             _places: Some(places),
         }
     }
@@ -97,6 +100,7 @@ impl Body {
     pub(crate) fn empty() -> Self {
         Self {
             body: None,
+            meter: None,
             _places: None,
         }
     }
@@ -106,10 +110,14 @@ impl Body {
     /// # Errors
     /// The body is cut short, too large, silent for too long, or does not decode.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
-        match &mut self.body {
-            Some(body) => Ok(body.chunk().await?),
-            None => Ok(None),
+        let Some(body) = &mut self.body else {
+            return Ok(None);
+        };
+        let chunk = body.chunk().await?;
+        if let (Some(chunk), Some(meter)) = (&chunk, &self.meter) {
+            meter.add(chunk.len());
         }
+        Ok(chunk)
     }
 
     /// What came over the wire since the last call, of a traced response.
@@ -128,10 +136,14 @@ impl Body {
     /// # Errors
     /// As [`chunk`](Self::chunk), and where the body is larger than `limit`.
     pub async fn collect(self, limit: usize) -> Result<Bytes, Error> {
-        match self.body {
-            Some(body) => Ok(body.collect(limit).await?),
-            None => Ok(Bytes::new()),
+        let Some(body) = self.body else {
+            return Ok(Bytes::new());
+        };
+        let whole = body.collect(limit).await?;
+        if let Some(meter) = &self.meter {
+            meter.add(whole.len());
         }
+        Ok(whole)
     }
 }
 

@@ -172,7 +172,7 @@ async fn watch(
         let asked: Vec<_> = busiest.into_iter().map(|view| view.scope).collect();
         let begun = Instant::now();
         // Where the queue fails, the job itself says so.
-        if let Ok(seen) = view.outlook(&asked).await {
+        if let Ok(seen) = view.outlook(|scope| asked.contains(scope)).await {
             *lock(&outlook) = seen;
         }
         tokio::time::sleep(pause.max(begun.elapsed() * LOOK.1)).await;
@@ -215,7 +215,9 @@ impl Watcher {
         let now = self.client.now();
         Picture {
             rate: self.meter.rate(),
-            eta: self.meter.eta(&progress, &outlook, now),
+            eta: (!self.client.is_paused())
+                .then(|| self.meter.eta(&progress, &outlook, now))
+                .flatten(),
             scopes: self.client.busiest_scopes(rows),
             event: lock(&self.screen.event).clone(),
             progress,

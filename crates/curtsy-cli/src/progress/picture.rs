@@ -140,6 +140,7 @@ mod tests {
                 not_before: now.after(Duration::from_secs(42)),
                 reason: Reason::CrawlDelay,
             }),
+            is_paused: false,
         };
         Picture {
             progress: Progress {

@@ -77,6 +77,10 @@ pub fn decide(
     now: Timestamp,
     draw: Draw,
 ) -> Decision {
+    if ask.own.reason == Reason::Paused {
+        // Not even raw access departs, and nothing is declined or deferred since nobody knows for how long.
+        return Decision::Wait(ask.own);
+    }
     if !policy.polite {
         return Decision::Depart(Box::new(depart(policy, state, ask, Bound::FREE, now, draw)));
     }
@@ -159,6 +163,15 @@ pub fn pace(policy: &Policy, state: &HostState) -> Option<(f64, Reason)> {
         Some(learned) => Some((learned.max(policy.min_rate.min(most)), Reason::LearnedRate)),
         None => own.map(|rate| (rate, Reason::Rate)),
     }
+}
+
+/// P3: the tokens that there are in the bucket; `None` where there is no bucket.
+#[must_use]
+pub fn tokens(policy: &Policy, state: &HostState, now: Timestamp) -> Option<f64> {
+    let (rate, _) = pace(policy, state)?;
+    let capacity = capacity(policy, state);
+    let bucket = bucket(policy, state, rate);
+    Some(bucket.map_or(capacity, |bucket| bucket.tokens(rate, capacity, now, now)))
 }
 
 /// P3: the bucket's rate where nothing is known of the server's.

@@ -10,14 +10,17 @@ use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{Client, Shared};
+use crate::alert::Alerts;
 use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
 use crate::hosts::Hosts;
+use crate::metrics::Metrics;
 use crate::notice::Notices;
 use crate::policies::Policies;
 use crate::robots::RobotsCache;
+use crate::telling::Telling;
 use crate::transport::{Transport, TransportError};
 
 /// The User-Agent of a client that sets none; its product token is what robots.txt is asked about.
@@ -32,7 +35,7 @@ pub struct ClientBuilder {
     store: Arc<dyn HostStore>,
     transport: Option<Transport>,
     clock: Clock,
-    audit: Audit,
+    audit: Telling,
     notices: Notices,
     user_agent: String,
     contact: Option<String>,
@@ -49,7 +52,7 @@ impl Default for ClientBuilder {
             store: Arc::new(MemoryStore::default()),
             transport: None,
             clock: Clock::system(),
-            audit: Audit::off(),
+            audit: Telling::default(),
             notices: Notices::default(),
             user_agent: DEFAULT_USER_AGENT.to_owned(),
             contact: None,
@@ -100,7 +103,21 @@ impl ClientBuilder {
     /// Where every decision and outcome is put on record. Default: nowhere.
     #[must_use]
     pub fn audit(mut self, audit: Audit) -> Self {
-        self.audit = audit;
+        self.audit.audit = audit;
+        self
+    }
+
+    /// What counts all that happens. Default: nothing.
+    #[must_use]
+    pub fn metrics(mut self, metrics: Metrics) -> Self {
+        self.audit.metrics = metrics;
+        self
+    }
+
+    /// What alerts of scopes in trouble, once it [watches](Alerts::watch) the client. Default: nothing.
+    #[must_use]
+    pub fn alerts(mut self, alerts: Alerts) -> Self {
+        self.audit.alerts = alerts;
         self
     }
 

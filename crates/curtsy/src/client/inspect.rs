@@ -63,6 +63,9 @@ pub struct ScopeView {
     pub state: Option<HostState>,
     /// What the request whose turn it is waits for.
     pub waits_for: Option<Bound>,
+    /// Whether nothing departs to it until it is [resumed](Client::resume), everything being paused or it
+    /// alone.
+    pub is_paused: bool,
 }
 
 impl Client {
@@ -87,7 +90,7 @@ impl Client {
         let ask = Ask {
             kind: Kind::Page,
             since: now,
-            own: Bound::FREE,
+            own: self.shared.gate.paused(&host).unwrap_or(Bound::FREE),
         };
         let bounds = bounds(&host.policy, &state, &ask, now);
         Ok(Explanation {
@@ -186,20 +189,6 @@ impl Client {
             .collect())
     }
 
-    /// Ends a suppression or a breaker, never a server's hold. Whether there was one.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn lift(&self, scope: &Scope) -> Result<bool, Error> {
-        let host = self.shared.gate.hosts.host(scope);
-        self.shared.gate.hosts.reload(&host).await?;
-        let lift = |state: &HostState| {
-            let mut next = state.clone();
-            next.lift().then_some((next, ()))
-        };
-        Ok(self.shared.gate.hosts.update(&host, lift).await?.is_some())
-    }
-
     /// Forgets all that was learned of a scope. Whether there was anything.
     ///
     /// # Errors
@@ -212,7 +201,8 @@ impl Client {
     /// The scopes that this client has met, as they stand.
     #[must_use]
     pub fn scopes(&self) -> Vec<ScopeView> {
-        self.shared.gate.hosts.all().iter().map(view).collect()
+        let hosts = self.shared.gate.hosts.all();
+        hosts.iter().map(|host| self.view(host)).collect()
     }
 
     /// Those of them that have a request in flight or in wait, the busiest first, at most `most`.
@@ -223,16 +213,24 @@ impl Client {
         let mut busy: Vec<_> = busy.collect();
         busy.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| one.scope.cmp(&other.scope)));
         busy.truncate(most);
-        busy.into_iter().map(|(_, host)| view(host)).collect()
+        busy.into_iter().map(|(_, host)| self.view(host)).collect()
     }
-}
 
-fn view(host: &Arc<Host>) -> ScopeView {
-    ScopeView {
-        scope: host.scope.clone(),
-        policy: Arc::clone(&host.policy),
-        state: host.seen(),
-        waits_for: host.waits_for(),
+    /// One of them, as it stands; `None` where this client has not met it.
+    #[must_use]
+    pub fn scope(&self, scope: &Scope) -> Option<ScopeView> {
+        let host = self.shared.gate.hosts.find(scope)?;
+        Some(self.view(&host))
+    }
+
+    fn view(&self, host: &Arc<Host>) -> ScopeView {
+        ScopeView {
+            scope: host.scope.clone(),
+            policy: Arc::clone(&host.policy),
+            state: host.seen(),
+            waits_for: host.waits_for(),
+            is_paused: self.shared.gate.paused(host).is_some(),
+        }
     }
 }
 

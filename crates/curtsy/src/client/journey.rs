@@ -229,7 +229,7 @@ impl Client {
                 (Next::Stands, Err(error)) => return Err(error.into()),
                 (Next::Stands, Ok(answered)) => {
                     let conditional = conditional.is_some();
-                    return Ok(self.arrive(journey, *answered, conditional).await);
+                    return Ok(self.arrive(journey, &station, *answered, conditional).await);
                 }
             }
         }
@@ -239,6 +239,7 @@ impl Client {
     async fn arrive(
         &self,
         journey: &mut Journey,
+        station: &Station,
         mut answered: Answered,
         conditional: bool,
     ) -> Stop {
@@ -256,6 +257,7 @@ impl Client {
         }
         let mut preferences = std::mem::take(&mut journey.preferences);
         preferences.add_headers(&answered.head.headers, &journey.token, self.now());
+        let meter = self.shared.audit.metrics.byte_meter(&station.host.scope);
         let trail = trace.map(|trace| {
             Box::new(Trail {
                 hops: std::mem::take(&mut journey.hops),
@@ -271,7 +273,7 @@ impl Client {
             synthetic: false,
             attempts: journey.tally.attempts,
             first_departure: journey.tally.first_departure,
-            body: Body::new(answered.head.body, answered.places),
+            body: Body::new(answered.head.body, meter, answered.places),
             trail,
             conditional,
         }))

@@ -4,6 +4,7 @@ mod admission;
 mod builder;
 mod inspect;
 mod journey;
+mod operate;
 mod request;
 mod robots;
 
@@ -22,7 +23,6 @@ pub use request::Request;
 pub(crate) use request::{Condition, Crowd};
 pub use robots::RobotsReport;
 
-use crate::audit::Audit;
 use crate::error::{Error, ErrorKind};
 use crate::exchange::Exchange;
 use crate::gate::Gate;
@@ -30,6 +30,7 @@ use crate::hosts::Host;
 use crate::policies::Policies;
 use crate::reply::Reply;
 use crate::robots::RobotsCache;
+use crate::telling::Telling;
 use crate::transport::{Guard, Target};
 
 /// Fetches URLs as fast as each server permits, and no faster. Cheap to clone; all clones are one client
@@ -55,7 +56,8 @@ pub struct Client {
 
 pub(crate) struct Shared {
     pub(crate) gate: Arc<Gate>,
-    pub(crate) audit: Audit,
+    /// The record, and who else hears of what goes on it.
+    pub(crate) audit: Telling,
     pub(crate) robots: RobotsCache,
     pub(crate) policies: Arc<Policies>,
     /// Of every request.

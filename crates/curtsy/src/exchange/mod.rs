@@ -13,10 +13,10 @@ use curtsy_core::{
 use http::{HeaderMap, Method, Request, Uri};
 use url::Url;
 
-use crate::audit::Audit;
 use crate::error::{Error, ErrorKind};
 use crate::gate::{Caller, Gate, Passage, Places};
 use crate::hosts::Host;
+use crate::telling::Telling;
 use crate::transport::{Guard, Head, Target, TransportError, TransportErrorKind};
 use listen::{Arrival, Heard};
 
@@ -74,7 +74,7 @@ pub(crate) struct Answered {
 /// What an exchange needs of its client.
 pub(crate) struct Exchange<'a> {
     pub(crate) gate: &'a Arc<Gate>,
-    pub(crate) audit: &'a Audit,
+    pub(crate) audit: &'a Telling,
 }
 
 impl Exchange<'_> {
@@ -98,6 +98,7 @@ impl Exchange<'_> {
         let uri = uri_of(hop.url)?;
         let mut unsent = 0;
         loop {
+            let asked_at = self.gate.clock.now();
             let (permit, leaving, flight, connection, places) =
                 match self.gate.pass(&caller).await? {
                     Passage::Passed {
@@ -119,6 +120,15 @@ impl Exchange<'_> {
                 Ok(checkout) => checkout.traced(hop.traced).send(request(hop, &uri)).await,
                 Err(error) => Err(error),
             };
+            if sent
+                .as_ref()
+                .err()
+                .is_none_or(|error| !has_not_left(error, unsent))
+            {
+                let waited = permit.at.since(asked_at);
+                let metrics = &self.audit.metrics;
+                metrics.departed(hop.host, hop.kind, hop.attempt, waited);
+            }
             let (departed_at, head, received) = match sent {
                 Ok(sent) => {
                     let departed_at = sent.departed_at().max(permit.at);

@@ -1,6 +1,6 @@
 //! One scope: what is known of it, who waits for it, and how its state comes into the store.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use curtsy_core::{
@@ -13,6 +13,7 @@ use super::record::Record;
 use super::{SCOPE_PREFIX, lock};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
+use crate::metrics::Bustle;
 
 /// One scope.
 pub(crate) struct Host {
@@ -30,10 +31,14 @@ pub(crate) struct Host {
     pub(crate) turn: Arc<Semaphore>,
     /// Requests in flight.
     pub(crate) flights: Arc<Semaphore>,
+    /// Whether nothing departs to it until it is resumed.
+    pub(crate) paused: AtomicBool,
     /// What the request whose turn it is waits for.
     waits_for: Mutex<Option<Bound>>,
     /// Requests that wait for a bound of their own, in nobody's way.
     resting: AtomicUsize,
+    /// How much departed to it lately from here, for the metrics.
+    pub(crate) bustle_here: Mutex<Bustle>,
     /// Tells that one more of them rests.
     pub(crate) rested: Notify,
 }
@@ -49,8 +54,10 @@ impl Host {
             peers: tokio::sync::Mutex::default(),
             turn: Arc::new(Semaphore::new(1)),
             flights: Arc::new(Semaphore::new(policy.per_host as usize)),
+            paused: AtomicBool::new(false),
             waits_for: Mutex::default(),
             resting: AtomicUsize::new(0),
+            bustle_here: Mutex::default(),
             rested: Notify::new(),
             policy,
         }
@@ -171,15 +178,16 @@ impl Host {
         self.resting.load(Ordering::Relaxed)
     }
 
-    /// Whether there is nothing to tell of it: no hold, no delay, no suppression, no open breaker.
+    /// Whether there is nothing to tell of it: no hold, no delay, no suppression, no open breaker, no pause.
     pub(super) fn is_at_rest(&self, now: Timestamp) -> bool {
-        lock(&self.record).state().is_none_or(|state| {
-            state.hold(now).is_none()
-                && state.backoff_until(now).is_none()
-                && state.dynamic_delay().is_zero()
-                && state.breaker() == Breaker::Closed
-                && matches!(state.suppression(), Suppression::None { .. })
-        })
+        !self.paused.load(Ordering::SeqCst)
+            && lock(&self.record).state().is_none_or(|state| {
+                state.hold(now).is_none()
+                    && state.backoff_until(now).is_none()
+                    && state.dynamic_delay().is_zero()
+                    && state.breaker() == Breaker::Closed
+                    && matches!(state.suppression(), Suppression::None { .. })
+            })
     }
 
     /// The state as last seen, without asking the store.

@@ -73,9 +73,14 @@ impl Hosts {
         host
     }
 
+    /// A scope, where it was met.
+    pub(crate) fn find(&self, scope: &Scope) -> Option<Arc<Host>> {
+        lock(&self.known).hosts.get(scope).map(Arc::clone)
+    }
+
     /// The policy and the state of a scope, where it was met.
     pub(crate) fn met(&self, scope: &Scope) -> Option<(Arc<Policy>, Option<HostState>)> {
-        let host = lock(&self.known).hosts.get(scope).map(Arc::clone)?;
+        let host = self.find(scope)?;
         Some((Arc::clone(&host.policy), host.seen()))
     }
 

@@ -424,7 +424,7 @@ impl ProgressView {
     ///
     /// # Errors
     /// The queue failed.
-    pub async fn outlook(&self, asked: &[Scope]) -> Result<Outlook, Error> {
+    pub async fn outlook(&self, asked: impl Fn(&Scope) -> bool) -> Result<Outlook, Error> {
         outlook::outlook(&self.shared, self.max_wait, asked).await
     }
 }

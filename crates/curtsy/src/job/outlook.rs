@@ -39,7 +39,7 @@ type Unmet = HashMap<(usize, u64), Option<Duration>>;
 pub(super) async fn outlook(
     shared: &Shared,
     max_wait: Duration,
-    asked: &[Scope],
+    asked: impl Fn(&Scope) -> bool,
 ) -> Result<Outlook, Error> {
     let mut outlook = Outlook::default();
     let mut unmet = Unmet::new();
@@ -60,7 +60,7 @@ pub(super) async fn outlook(
             {
                 outlook.last = Some((scope.clone(), end));
             }
-            if asked.contains(&scope) {
+            if asked(&scope) {
                 outlook.scopes.insert(scope, ScopeOutlook { left, end });
             }
         }

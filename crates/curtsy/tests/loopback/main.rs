@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod alerts;
 mod audit;
 mod body_hints;
 mod content;
@@ -13,7 +14,9 @@ mod https;
 mod inspect;
 mod job;
 mod limits;
+mod metrics;
 mod outputs;
+mod pause;
 mod plan;
 mod preferences;
 mod presets;
