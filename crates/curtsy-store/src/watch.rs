@@ -34,6 +34,11 @@ impl Watch {
         }
         *self.changes.borrow_and_update()
     }
+
+    /// Has [`changed`](Self::changed) answer at once, with the last version told.
+    pub fn tell_again(&mut self) {
+        self.changes.mark_changed();
+    }
 }
 
 impl fmt::Debug for Watch {

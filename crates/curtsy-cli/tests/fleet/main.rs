@@ -8,6 +8,7 @@
 
 #[cfg(target_os = "linux")]
 mod clocks;
+mod cost;
 mod fleet;
 mod kill;
 mod outage;

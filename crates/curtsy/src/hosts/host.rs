@@ -124,11 +124,24 @@ impl Host {
         };
         loop {
             let version = watch.changed().await;
-            let known = lock(&self.record).kept().map(|(version, _)| version);
-            if known != Some(version) {
+            if self.is_at(version) {
+                continue;
+            }
+            // One that this process has stored is known as soon as the store has answered. Whoever gives up
+            // meanwhile is told again.
+            watch.tell_again();
+            drop(self.storing.lock().await);
+            let version = watch.changed().await;
+            if !self.is_at(version) {
                 return;
             }
         }
+    }
+
+    /// Whether this is the version that is known here.
+    fn is_at(&self, version: Version) -> bool {
+        let record = lock(&self.record);
+        record.kept().is_some_and(|(known, _)| known == version)
     }
 
     /// Whether this process has none in flight but the request whose turn it is.
