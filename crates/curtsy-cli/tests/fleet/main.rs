@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(unix)]
 
+mod alike;
 #[cfg(target_os = "linux")]
 mod clocks;
 mod cost;
