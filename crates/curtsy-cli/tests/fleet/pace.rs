@@ -133,6 +133,13 @@ fn a_network_that_loses_every_fifth_answer_costs_time_and_nothing_else() {
         .filter(|arrival| arrival.path != "/robots.txt")
         .count();
     assert_eq!(pages, urls.len());
+    for host in 1..=8 {
+        let departures = fleet.departures(&format!("http://127.0.4.{host}:"));
+        assert_eq!(departures.len(), urls.len() / 8);
+        // A bucket counts from the permit, which the bytes follow.
+        let lead = lead_over_pace(&departures, Duration::from_millis(50));
+        assert!(lead < Duration::from_millis(20), "{lead:?} ahead");
+    }
     let lost = lost.load(Ordering::Relaxed);
     assert!(lost > 20, "{lost} answers were lost");
 }
