@@ -2,22 +2,23 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use curtsy_core::audit::{Entry, Event};
 use curtsy_core::{Alert, AlertKind, Scope, Timestamp, Watched};
 use tokio::task::JoinHandle;
 
 use super::message::Message;
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Put};
 use super::webhook::Webhook;
 use super::{Shared, command};
 use crate::client::Client;
 use crate::error::Error;
 use crate::notice::{Notice, Notices};
 
-/// How often scopes in trouble are looked at without anything happening to them.
-const LOOK_AFTER: Duration = Duration::from_secs(1);
+/// How often scopes in trouble are looked at without anything happening to them; where there are very many, as
+/// many times longer than a look takes.
+const LOOK_AFTER: (Duration, u32) = (Duration::from_secs(1), 50);
 /// What has not been told by the end is waited for so long.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -81,6 +82,7 @@ impl Drop for AlertWatch {
 
 impl Watcher {
     async fn watch(&self) {
+        let mut pause = LOOK_AFTER.0;
         loop {
             let is_quiet = lock(&self.watched).values().all(Watched::is_quiet);
             let noted = self.shared.noted.notified();
@@ -88,9 +90,11 @@ impl Watcher {
                 noted.await;
             } else {
                 // What lasts is told when it has lasted, and what has ended may have ended unseen.
-                let _ = tokio::time::timeout(LOOK_AFTER, noted).await;
+                let _ = tokio::time::timeout(pause, noted).await;
             }
+            let begun = Instant::now();
             self.look().await;
+            pause = LOOK_AFTER.0.max(begun.elapsed() * LOOK_AFTER.1);
         }
     }
 
@@ -102,25 +106,29 @@ impl Watcher {
     }
 
     fn find(&self) -> Vec<(Scope, Alert)> {
-        let (mut scopes, unreachable) = {
+        let mut watched = lock(&self.watched);
+        let scopes: HashMap<Scope, bool> = {
             let mut troubles = self.shared.troubles();
             let touched = std::mem::take(&mut troubles.touched);
-            let unreachable: Vec<Scope> = troubles.unreachable.keys().cloned().collect();
-            (touched, unreachable)
+            let lasting = watched.iter().filter(|(_, watched)| !watched.is_quiet());
+            let lasting = lasting.map(|(scope, _)| scope.clone());
+            let scopes = touched.into_iter().chain(lasting);
+            let with_robots = |scope: Scope| {
+                let is_unreachable = troubles.unreachable.contains_key(&scope);
+                (scope, is_unreachable)
+            };
+            scopes.map(with_robots).collect()
         };
-        let mut watched = lock(&self.watched);
-        let lasting = watched.iter().filter(|(_, watched)| !watched.is_quiet());
-        scopes.extend(lasting.map(|(scope, _)| scope.clone()));
-        let hosts = &self.client.shared.gate.hosts;
-        let now = self.client.now();
+        let (shared, now) = (&self.client.shared, self.client.now());
         let mut found = Vec::new();
-        for scope in scopes {
-            let host = hosts.host(&scope);
-            let state = host.seen().unwrap_or_default();
-            let is_unreachable = unreachable.contains(&scope);
+        for (scope, is_unreachable) in scopes {
+            // What was let go of is at rest.
+            let met = shared.gate.hosts.met(&scope);
+            let (policy, state) = met.unwrap_or_else(|| (shared.policies.policy_of(&scope), None));
             let of_scope = watched.entry(scope.clone()).or_default();
             let rules = &self.shared.rules;
-            let alerts = of_scope.look(rules, &host.policy, &state, is_unreachable, now);
+            let state = state.unwrap_or_default();
+            let alerts = of_scope.look(rules, &policy, &state, is_unreachable, now);
             found.extend(alerts.into_iter().map(|alert| (scope.clone(), alert)));
         }
         watched.retain(|_, watched| !watched.is_forgotten(now));
@@ -140,7 +148,7 @@ impl Watcher {
         let _ = shared.audit.record([entry]).await;
         let message = Arc::new(Message::new(scope, alert, self.client.now()));
         for outbox in &*lock(&self.outboxes) {
-            if !outbox.put(&message) {
+            if outbox.put(&message) == Put::FirstLost {
                 shared.gate.notices.tell(Notice::AlertLost {
                     channel: outbox.channel,
                     error: None,
