@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use curtsy::core::audit::redacted;
-use curtsy::core::{AlertKind, AlertState, Timestamp};
+use curtsy::core::{AlertKind, AlertState, Scope, Timestamp};
 use curtsy::{Notice, Notices};
 
 use crate::failure::chain;
 
 /// Tells a notice to `say`, one line each, as far as `verbosity` goes: 0 nothing, 1 warnings, 2 what happens,
 /// 3 why.
-fn tell(notice: &Notice<'_>, verbosity: u8, say: impl Fn(&str)) {
+pub(crate) fn tell(notice: &Notice<'_>, verbosity: u8, say: impl Fn(&str)) {
     for (level, line) in lines(notice) {
         if level <= verbosity {
             say(&line);
@@ -23,8 +23,26 @@ pub(crate) fn notices(verbosity: u8, say: impl Fn(&str) + Send + Sync + 'static)
     Notices::to(move |notice| tell(notice, verbosity, &say))
 }
 
+/// The scope that a notice is about.
+pub(crate) fn about(notice: &Notice<'_>) -> Option<String> {
+    let scope = match notice {
+        Notice::Throttled { scope, .. }
+        | Notice::Failed { scope, .. }
+        | Notice::Suppressed { scope }
+        | Notice::BreakerOpened { scope, .. }
+        | Notice::Alert { scope, .. }
+        | Notice::Lifted { scope } => *scope,
+        Notice::Paused { scope, .. } => (*scope)?,
+        Notice::Disallowed { url, .. } | Notice::Deferred { url, .. } => {
+            return Scope::of(url).map(|scope| scope.to_string());
+        }
+        _ => return None,
+    };
+    Some(scope.to_string())
+}
+
 /// The lines of a notice, each with the verbosity from which on it is said.
-fn lines(notice: &Notice<'_>) -> Vec<(u8, String)> {
+pub(crate) fn lines(notice: &Notice<'_>) -> Vec<(u8, String)> {
     match notice {
         Notice::Throttled {
             scope,

@@ -8,7 +8,7 @@ use curtsy::store::{
     HostStore, MemoryStore, Queue, RedisUrl, SqliteQueue, SqliteStore, StoreError, StoreErrorKind,
 };
 use curtsy::transport::{Limits, Proxies, Transport};
-use curtsy::{Audit, Client, ErrorKind, JobDir, Notices, Policies};
+use curtsy::{Alerts, Audit, Client, ErrorKind, JobDir, Metrics, Notices, Policies};
 use tokio::runtime::Runtime;
 
 use crate::dynamodb;
@@ -58,18 +58,30 @@ pub(crate) struct State {
 /// The state store cannot be opened, or an option makes no sense.
 pub(crate) async fn client(settings: &Settings, notices: Notices) -> Result<Client, Failure> {
     let state = State::open(&settings.fetch.state).await?;
-    client_with(settings, state, Audit::off(), notices)
+    let ears = Ears {
+        notices,
+        ..Ears::default()
+    };
+    client_with(settings, state, ears)
 }
 
-/// A client as the settings want it, with this state and record.
+/// Who hears of what a client does.
+#[derive(Clone, Default)]
+pub(crate) struct Ears {
+    pub(crate) audit: Audit,
+    pub(crate) notices: Notices,
+    pub(crate) metrics: Metrics,
+    pub(crate) alerts: Alerts,
+}
+
+/// A client as the settings want it, with this state, that is heard by these ears.
 ///
 /// # Errors
 /// An option makes no sense.
 pub(crate) fn client_with(
     settings: &Settings,
     state: State,
-    audit: Audit,
-    notices: Notices,
+    ears: Ears,
 ) -> Result<Client, Failure> {
     let fetch = &settings.fetch;
     let State { store, clock } = state;
@@ -79,8 +91,10 @@ pub(crate) fn client_with(
         .store(store)
         .transport(transport)
         .clock(clock)
-        .audit(audit)
-        .notices(notices)
+        .audit(ears.audit)
+        .notices(ears.notices)
+        .metrics(ears.metrics)
+        .alerts(ears.alerts)
         .user_agent(fetch.user_agent.as_str())
         .concurrency(fetch.concurrency as usize)
         .store_timeout(fetch.store_timeout)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{ConnectionArgs, PaceArgs, StoreArgs};
+use super::{ConnectionArgs, PaceArgs, StoreArgs, WatchingArgs};
 use crate::value::{JobName, QueueUrl, read};
 
 /// `curtsy fetch`.
@@ -85,6 +85,9 @@ pub(crate) struct Options {
     /// About stored state.
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+    /// About being watched.
+    #[command(flatten)]
+    pub(crate) watching: WatchingArgs,
 }
 
 /// The options about the job as a whole.

@@ -8,6 +8,7 @@ mod connection;
 mod job;
 mod pace;
 mod simulate;
+mod watching;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ pub(crate) use job::{
 };
 pub(crate) use pace::PaceArgs;
 pub(crate) use simulate::SimulateArgs;
+pub(crate) use watching::WatchingArgs;
 
 /// Fetch as fast as each server permits, and no faster
 #[derive(Debug, Parser)]

@@ -44,6 +44,7 @@ fn as_toml(shown: &Shown) -> String {
     let sections = [
         ("policy".to_owned(), &shown.policy),
         ("fetch".to_owned(), &shown.fetch),
+        ("alerts".to_owned(), &shown.alerts),
     ];
     let scopes = shown.scopes.iter().map(|(scope, settings)| {
         (
@@ -97,6 +98,7 @@ fn as_json(shown: &Shown) -> String {
         "file": shown.file,
         "policy": section(&shown.policy),
         "fetch": section(&shown.fetch),
+        "alerts": section(&shown.alerts),
         "scopes": scopes,
     });
     format!("{whole:#}\n")

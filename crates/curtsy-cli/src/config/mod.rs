@@ -27,6 +27,8 @@ pub(crate) struct Config {
     pub(crate) policy: Table,
     /// `[fetch]`.
     pub(crate) fetch: Table,
+    /// `[alerts]`.
+    pub(crate) alerts: Table,
     /// `[scopes."…"]`, in the order of the file.
     pub(crate) scopes: Vec<Table>,
     /// Keys that stand in no section.

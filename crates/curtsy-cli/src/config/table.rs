@@ -11,9 +11,9 @@ use crate::failure::Failure;
 use crate::nearest::did_you_mean;
 
 /// The sections that may stand in a file.
-const SECTIONS: [&str; 3] = ["policy", "fetch", "scopes"];
+const SECTIONS: [&str; 4] = ["policy", "fetch", "alerts", "scopes"];
 /// The sections that a later version reads. To pass over them would promise what does not happen.
-const LATER: [&str; 2] = ["alerts", "papers"];
+const LATER: [&str; 1] = ["papers"];
 
 /// One section.
 #[derive(Debug, Default)]
@@ -72,6 +72,7 @@ impl Config {
             path: path.to_owned(),
             policy: Table::default(),
             fetch: Table::default(),
+            alerts: Table::default(),
             scopes: Vec::new(),
             stray: Table::default(),
         };
@@ -82,6 +83,9 @@ impl Config {
                     config.policy = reader.table(name, at, table)?
                 }
                 ("fetch", DeValue::Table(table)) => config.fetch = reader.table(name, at, table)?,
+                ("alerts", DeValue::Table(table)) => {
+                    config.alerts = reader.table(name, at, table)?
+                }
                 ("scopes", DeValue::Table(scopes)) => config.scopes = reader.scopes(scopes)?,
                 (name, _) if SECTIONS.contains(&name) => {
                     return Err(
@@ -243,7 +247,7 @@ mod tests {
             ),
             (
                 "[x]",
-                "curtsy.toml:1: unknown section [x]; the sections are policy, fetch, scopes",
+                "curtsy.toml:1: unknown section [x]; the sections are policy, fetch, alerts, scopes",
             ),
             (
                 "policy = 3",
@@ -252,10 +256,6 @@ mod tests {
             (
                 "[scopes]\nx = 3",
                 "curtsy.toml:2: x is a section: write [scopes.\"x\"]",
-            ),
-            (
-                "\n[alerts]",
-                "curtsy.toml:2: [alerts] is not supported in this version",
             ),
             (
                 "[papers.x]",

@@ -15,7 +15,7 @@ const LONGEST: f64 = 1e9;
 
 /// How many had ended when.
 #[derive(Default)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     seen: VecDeque<(Instant, u64)>,
     /// The highest rate so far: what the machine and the line can do at least.
     best: f64,
@@ -23,7 +23,7 @@ pub(super) struct Meter {
 
 impl Meter {
     /// So many have ended by now.
-    pub(super) fn note(&mut self, ended: u64) {
+    pub(crate) fn note(&mut self, ended: u64) {
         let now = Instant::now();
         self.seen.push_back((now, ended));
         let is_old = |(at, _): &(Instant, u64)| now.duration_since(*at) > RATE_OVER;
@@ -36,7 +36,7 @@ impl Meter {
     }
 
     /// Ended URLs/s; `None` where too little was seen.
-    pub(super) fn rate(&self) -> Option<f64> {
+    pub(crate) fn rate(&self) -> Option<f64> {
         let ((_, before), (_, after)) = (self.seen.front()?, self.seen.back()?);
         let seconds = self.span().as_secs_f64();
         (seconds > 0.5 && after > before).then(|| (after - before) as f64 / seconds)
@@ -44,7 +44,7 @@ impl Meter {
 
     /// How long what is left takes: as long as the scope that takes longest, and as all of it takes at the
     /// best rate there was.
-    pub(super) fn eta(
+    pub(crate) fn eta(
         &self,
         progress: &Progress,
         outlook: &Outlook,

@@ -1,7 +1,7 @@
 //! How a job comes on, on standard error: a picture on a terminal, a line now and then elsewhere.
 
 mod canvas;
-mod meter;
+pub(crate) mod meter;
 mod picture;
 mod scope;
 

@@ -9,7 +9,8 @@ use super::Flags;
 use super::layers::{Layers, key};
 use crate::failure::Failure;
 use crate::value::{
-    Contact, Header, JobName, Proxy, QueueUrl, Resolve, Scoping, Size, StateUrl, UserAgent,
+    Contact, Header, HostName, JobName, ListenAddr, Proxy, QueueUrl, Resolve, Scoping, Size,
+    StateUrl, Token, UserAgent,
 };
 
 /// How a job and its connections are run.
@@ -53,6 +54,14 @@ pub(crate) struct FetchSettings {
     pub(crate) lease: Duration,
     /// The audit log. Default `.curtsy/audit.jsonl` in `out`.
     pub(crate) audit: PathBuf,
+    /// Where metrics are served. Default nowhere.
+    pub(crate) metrics: Option<ListenAddr>,
+    /// Where the live page is served. Default nowhere.
+    pub(crate) dashboard: Option<ListenAddr>,
+    /// What a visitor of the page must know. Default: beyond this machine a fresh one.
+    pub(crate) dashboard_token: Option<Token>,
+    /// Further names by which the page may be asked for. Default: addresses and localhost alone.
+    pub(crate) dashboard_hosts: Vec<HostName>,
     /// The longest wait for the next URL where only deferred ones are left. Default: the policy's patience.
     pub(crate) max_wait: Duration,
     /// Failed URLs of an earlier run are taken up again. Default false.
@@ -99,6 +108,10 @@ pub(super) fn read(
         job: JobName::default_job(),
         lease: curtsy::DEFAULT_LEASE,
         audit: PathBuf::new(),
+        metrics: None,
+        dashboard: None,
+        dashboard_token: None,
+        dashboard_hosts: Vec::new(),
         max_wait: policy.max_retry_after,
         retry_failed: false,
         refresh: false,
@@ -143,6 +156,7 @@ pub(super) fn read(
         job.audit.clone(),
         &mut f.audit,
     )?;
+    set_watching(layers, flags, &mut f)?;
     layers.set(key("json").flag("--json"), on(flags.json), &mut f.json)?;
     set_verbosity(layers, flags, &mut f.verbosity)?;
     set_connection(layers, flags, &mut f)?;
@@ -173,6 +187,37 @@ fn set_queue(
         "refresh",
         !(is_shared && f.refresh),
         "a job that workers share cannot be refreshed",
+    )
+}
+
+fn set_watching(
+    layers: &mut Layers<'_>,
+    flags: Flags<'_>,
+    f: &mut FetchSettings,
+) -> Result<(), Failure> {
+    let given = &flags.options.watching;
+    layers.set(
+        key("metrics").flag("--metrics").unset("off"),
+        given.metrics.map(Some),
+        &mut f.metrics,
+    )?;
+    layers.set(
+        key("dashboard").flag("--dashboard").unset("off"),
+        given.dashboard.map(Some),
+        &mut f.dashboard,
+    )?;
+    layers.set(
+        key("dashboard_token").unset("a fresh one, where it is served beyond this machine"),
+        None,
+        &mut f.dashboard_token,
+    )?;
+    layers.set(key("dashboard_hosts"), None, &mut f.dashboard_hosts)?;
+    let is_same = f.metrics.is_some() && f.metrics == f.dashboard;
+    let has_port = f.dashboard.is_some_and(|at| at.0.port() != 0);
+    layers.check(
+        "dashboard",
+        !(is_same && has_port),
+        "needs another port than metrics",
     )
 }
 

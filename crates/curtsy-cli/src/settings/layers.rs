@@ -114,6 +114,12 @@ impl<'a> Layers<'a> {
         Self::new(environment, config, tables)
     }
 
+    /// The sources of `[alerts]`.
+    pub(super) fn of_alerts(environment: &'a Environment, config: Option<&'a Config>) -> Self {
+        let tables = config.map_or_else(Vec::new, |config| vec![&config.alerts]);
+        Self::new(environment, config, tables)
+    }
+
     /// The sources of a scope's section.
     pub(super) fn of_scope(
         environment: &'a Environment,

@@ -4,6 +4,7 @@
 //! file a scope's own section wins over `[policy]`. So a flag holds for every scope of that run; what must
 //! bind whatever is typed is a scope's `tos_cap`, for which there is no flag.
 
+mod alerts;
 mod environment;
 mod fetch;
 mod layers;
@@ -23,6 +24,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use layers::Layers;
 
+pub(crate) use alerts::AlertSettings;
 pub(crate) use environment::Environment;
 pub(crate) use fetch::FetchSettings;
 pub(crate) use source::{Setting, Source};
@@ -40,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) profiles: BTreeMap<Scope, Profile>,
     /// All that is no policy.
     pub(crate) fetch: FetchSettings,
+    /// When a person is told of a scope, and through what.
+    pub(crate) alerts: AlertSettings,
     /// Every setting for people, in the order of its section.
     pub(crate) shown: Shown,
     /// What looks like a mistake and is none for certain.
@@ -55,6 +59,8 @@ pub(crate) struct Shown {
     pub(crate) policy: Vec<Setting>,
     /// `[fetch]`.
     pub(crate) fetch: Vec<Setting>,
+    /// `[alerts]`.
+    pub(crate) alerts: Vec<Setting>,
     /// What each section of a scope sets.
     pub(crate) scopes: Vec<(Scope, Vec<Setting>)>,
 }
@@ -106,21 +112,27 @@ impl Settings {
         let fetch = fetch::read(&mut layers, flags, &policy)?;
         let of_fetch = layers.finish();
 
+        let mut layers = Layers::of_alerts(environment, config);
+        let alerts = alerts::read(&mut layers, flags)?;
+        let of_alerts = layers.finish();
+
         let scopes = scopes::read(environment, config, flags)?;
         if let Some(config) = config {
-            unknown::refuse_keys(config, &of_policy, &of_fetch)?;
+            unknown::refuse_keys(config, [&of_policy, &of_fetch, &of_alerts])?;
         }
         Ok(Self {
             policy,
-            warnings: unknown::suspect_variables(environment, &of_policy, &of_fetch),
+            warnings: unknown::suspect_variables(environment, [&of_policy, &of_fetch, &of_alerts]),
             scopes: scopes.policies,
             groups: scopes.groups,
             profiles: scopes.profiles,
             fetch,
+            alerts,
             shown: Shown {
                 file: config.map(|config| config.path.clone()),
                 policy: of_policy.settings,
                 fetch: of_fetch.settings,
+                alerts: of_alerts.settings,
                 scopes: scopes.settings,
             },
         })

@@ -493,3 +493,70 @@ fn no_bodies_and_a_file_of_them_are_not_asked_for_at_once() {
         assert!(merge("", &[], flags).is_ok(), "{flags:?}");
     }
 }
+
+#[test]
+fn alerts_have_a_section_of_their_own_where_their_keys_may_be_short() {
+    let file = "[alerts]\nwebhook = 'https://hooks.example/x'\ncommand = ['mail', '-s', 'a b']\nsustained = '5m'\n";
+    let settings = merge(file, &[("CURTSY_ALERT_COOL_DOWN", "1h")], &[]).unwrap();
+    let alerts = &settings.alerts;
+    assert_eq!(
+        alerts.webhook.as_ref().unwrap().as_str(),
+        "https://hooks.example/x"
+    );
+    assert_eq!(alerts.command.as_ref().unwrap().0, ["mail", "-s", "a b"]);
+    assert_eq!(alerts.rules.sustained, Duration::from_secs(300));
+    assert_eq!(alerts.rules.cool_down, Duration::from_secs(3600));
+    let flags = ["--alert-webhook", "http://other.example/"];
+    let flagged = merge(file, &[], &flags).unwrap();
+    assert_eq!(
+        flagged.alerts.webhook.unwrap().as_str(),
+        "http://other.example/"
+    );
+    for (file, flags, expected) in [
+        (
+            "[fetch]\nalert_webhook = 'x'",
+            &[][..],
+            "curtsy.toml:2: alert_webhook belongs in [alerts]",
+        ),
+        (
+            "[alerts]\nmetrics = 1",
+            &[],
+            "curtsy.toml:2: metrics belongs in [fetch]",
+        ),
+        (
+            "[alerts]\nwebhok = 1",
+            &[],
+            "curtsy.toml:2: unknown key webhok; did you mean webhook?",
+        ),
+        (
+            "[alerts]\nsustained = '2d'",
+            &[],
+            "curtsy.toml:2: alert_sustained: must be at most 1 day",
+        ),
+        (
+            "",
+            &["--metrics", "9464", "--dashboard", "9464"],
+            "--dashboard: needs another port than metrics",
+        ),
+    ] {
+        assert_eq!(complaint(file, &[], flags), expected, "{file}");
+    }
+}
+
+#[test]
+fn a_token_is_no_flag_and_is_not_shown() {
+    let token = "0123456789abcdef";
+    let settings = merge("", &[("CURTSY_DASHBOARD_TOKEN", token)], &[]).unwrap();
+    let shown = settings
+        .shown
+        .fetch
+        .iter()
+        .find(|setting| setting.key == "dashboard_token");
+    assert_eq!(shown.unwrap().value, "***");
+    assert!(merge("", &[], &["--dashboard-token", token]).is_err());
+    let short = complaint("[fetch]\ndashboard_token = 'secret'", &[], &[]);
+    assert_eq!(
+        short,
+        "curtsy.toml:2: dashboard_token: must have at least 16 characters"
+    );
+}

@@ -6,22 +6,29 @@ use crate::config::{Config, Table};
 use crate::failure::Failure;
 use crate::nearest::{did_you_mean, nearest};
 
-/// Refuses a key of the file that nothing asked for.
+/// Refuses a key of the file that nothing asked for. The records are those of `[policy]`, `[fetch]` and
+/// `[alerts]`.
 ///
 /// # Errors
 /// There is one; the first is named.
-pub(super) fn refuse_keys(config: &Config, policy: &Record, fetch: &Record) -> Result<(), Failure> {
-    for (table, names, others, other) in [
-        (&config.policy, &policy.names, &fetch.names, "fetch"),
-        (&config.fetch, &fetch.names, &policy.names, "policy"),
-    ] {
-        refuse_misplaced(config, table, others, other)?;
-        refuse_in(config, table, names)?;
+pub(super) fn refuse_keys(config: &Config, records: [&Record; 3]) -> Result<(), Failure> {
+    let tables = [&config.policy, &config.fetch, &config.alerts];
+    let names = ["policy", "fetch", "alerts"];
+    for (at, table) in tables.into_iter().enumerate() {
+        for (other, record) in records.iter().enumerate().filter(|(other, _)| *other != at) {
+            refuse_misplaced(config, table, &record.names, names[other])?;
+        }
+        refuse_in(config, table, &records[at].names)?;
     }
-    refuse_misplaced(config, &config.stray, &policy.names, "policy")?;
-    refuse_misplaced(config, &config.stray, &fetch.names, "fetch")?;
-    let names: Vec<_> = policy.names.iter().chain(&fetch.names).copied().collect();
-    refuse_in(config, &config.stray, &names)
+    for (record, name) in records.iter().zip(names) {
+        refuse_misplaced(config, &config.stray, &record.names, name)?;
+    }
+    let all: Vec<_> = records
+        .iter()
+        .flat_map(|record| &record.names)
+        .copied()
+        .collect();
+    refuse_in(config, &config.stray, &all)
 }
 
 /// Refuses a key of one section that nothing asked for.
@@ -54,12 +61,8 @@ fn refuse_misplaced(
 
 /// Warns of variables that look like a misspelt setting. Others may be somebody else's, whose names begin
 /// alike.
-pub(super) fn suspect_variables(
-    environment: &Environment,
-    policy: &Record,
-    fetch: &Record,
-) -> Vec<String> {
-    let names = policy.names.iter().chain(&fetch.names);
+pub(super) fn suspect_variables(environment: &Environment, records: [&Record; 3]) -> Vec<String> {
+    let names = records.iter().flat_map(|record| &record.names);
     environment
         .unknown()
         .into_iter()

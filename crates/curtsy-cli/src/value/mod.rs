@@ -9,6 +9,7 @@ mod plain;
 mod resolve;
 mod size;
 mod store_url;
+mod watching;
 
 use serde_json::Value as Json;
 
@@ -19,6 +20,7 @@ pub(crate) use plain::{Off, Proxy, Scoping};
 pub(crate) use resolve::Resolve;
 pub(crate) use size::Size;
 pub(crate) use store_url::{QueueUrl, StateUrl};
+pub(crate) use watching::{CommandLine, HostName, ListenAddr, Token, WebhookUrl};
 
 /// A value that is read from text and shown again, so that what is shown can be read.
 pub(crate) trait Value: Sized {

@@ -1,6 +1,7 @@
 //! `curtsy fetch`: a list of URLs, each host as fast as it permits and no faster.
 
 mod report;
+mod watching;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,11 +18,11 @@ use tokio::task::JoinHandle;
 use crate::args::{FetchArgs, GlobalArgs, WorkArgs};
 use crate::failure::{Exit, Failure};
 use crate::input::{Input, Line, Listed};
-use crate::notices::notices;
-use crate::progress::{Screen, speaker};
+use crate::progress::Screen;
 use crate::session::{self, State};
 use crate::settings::{FetchSettings, Flags, Settings};
 use crate::value::QueueUrl;
+use watching::Watching;
 
 /// The most URLs that are added to the queue at once: of a long list as many as have been read, of a slow
 /// one each as it comes.
@@ -84,8 +85,10 @@ async fn fetch(source: Source, settings: &Settings) -> Result<Exit, Failure> {
     let queue = session::queue(fetch, &dir).await?;
     let state = State::beside(&*queue, &fetch.state).await?;
     let audit = open_audit(fetch, &*queue, &dir, &state.clock).await?;
-    let notices = notices(fetch.verbosity, speaker(&screen));
-    let client = session::client_with(settings, state, audit.clone(), notices)?;
+    let watching = Watching::new(settings)?;
+    let clock = state.clock.clone();
+    let ears = watching.ears(audit.clone(), &screen, clock, fetch.verbosity);
+    let client = session::client_with(settings, state, ears)?;
     let options = JobOptions {
         bodies: match &fetch.warc {
             Some(file) => Bodies::Warc(file.clone()),
@@ -127,9 +130,15 @@ async fn fetch(source: Source, settings: &Settings) -> Result<Exit, Failure> {
         .await
         .map_err(failed)?;
     let stopping = tokio::spawn(stop_on_signal(job.stopper(), screen.clone()));
+    let servers = watching.serve(fetch, &client, &job.progress(), &screen)?;
+    let alerting = watching.alerts.watch(&client);
     let display = screen.show(job.progress(), client);
     let ended = job.run().await;
     display.finish();
+    if let Some(alerting) = alerting {
+        alerting.finish().await;
+    }
+    drop(servers);
     stopping.abort();
     let summary = ended.map_err(failed)?;
     match feeding {

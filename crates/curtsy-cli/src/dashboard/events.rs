@@ -1,0 +1,75 @@
+//! What happened last, in words.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use curtsy::Notice;
+use curtsy::core::Timestamp;
+use serde::Serialize;
+
+use crate::notices::{about, lines};
+
+/// Events that are remembered.
+const MOST: usize = 200;
+/// What is told only on request, as each URL that is put off, would drive out the rest.
+const LEVEL: u8 = 1;
+
+/// The last events. Cheap to clone; the clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct EventLog(Arc<Mutex<Events>>);
+
+#[derive(Default)]
+struct Events {
+    last: VecDeque<Told>,
+    /// How many there were.
+    count: u64,
+}
+
+/// One event.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Told {
+    id: u64,
+    at_ms: u64,
+    scope: Option<String>,
+    text: String,
+}
+
+impl EventLog {
+    /// Remembers a notice.
+    pub(crate) fn hear(&self, notice: &Notice<'_>, now: Timestamp) {
+        let Some((level, text)) = lines(notice).into_iter().next() else {
+            return;
+        };
+        if level > LEVEL {
+            return;
+        }
+        let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        events.count += 1;
+        let told = Told {
+            id: events.count,
+            at_ms: now.as_micros() / 1000,
+            scope: about(notice),
+            text,
+        };
+        events.last.push_back(told);
+        if events.last.len() > MOST {
+            events.last.pop_front();
+        }
+    }
+
+    /// Those after number `id`, the oldest first.
+    pub(super) fn since(&self, id: u64) -> Vec<Told> {
+        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        events
+            .last
+            .iter()
+            .filter(|told| told.id > id)
+            .cloned()
+            .collect()
+    }
+
+    /// The number of the last one.
+    pub(super) fn last_id(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).count
+    }
+}
