@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod browser;
 mod doors;
 mod run;
 #[path = "../support/mod.rs"]

@@ -1,0 +1,246 @@
+// Drives the live page of a run in a headless Chromium, as a person would.
+//
+//   node dashboard.mjs MODULES RUN [SHOTS]
+//
+// MODULES is the folder that playwright-core and axe-core are installed in. RUN is a JSON of addresses:
+// `page` of a run with a scope in each kind of trouble (`held`, `suppressed`, `broken`, `fine`: their names),
+// `many` of one with ten thousand scopes, `locked` of one that demands `token`, `elsewhere` of another site. Where
+// SHOTS is given, pictures are put there. What does not hold ends it with 1 and is told.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const [modules, given, shots] = process.argv.slice(2);
+const require = createRequire(join(modules, 'node_modules', 'x.js'));
+const { chromium } = require('playwright-core');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const run = JSON.parse(given);
+
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+/** What a page may take to load, and to show what has happened. */
+const SOON = 1000;
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-dev-shm-usage'],
+});
+
+/** A page that is watched for errors and for requests to anybody else. */
+async function visit(url, viewport = DESKTOP, colorScheme = 'light') {
+  const context = await browser.newContext({ viewport, colorScheme });
+  const page = await context.newPage();
+  const trouble = [];
+  page.on('console', (message) => message.type() === 'error' && trouble.push(message.text()));
+  page.on('pageerror', (error) => trouble.push(error.message));
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== new URL(url).origin) trouble.push(`asked ${request.url()}`);
+  });
+  await page.goto(url);
+  return { page, trouble, leave: () => context.close() };
+}
+
+const state = (page, scope) => page.locator('#rows [role=row]', { hasText: scope }).locator('.state b');
+
+async function search(page, words) {
+  await page.locator('#search').fill(words);
+}
+
+/** Waits until an element says this, and answers how long that took. */
+async function says(locator, words, most = 10 * SOON) {
+  const begun = Date.now();
+  await locator.filter({ hasText: words }).first().waitFor({ timeout: most });
+  return Date.now() - begun;
+}
+
+async function audit(page, what) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const serious = violations.filter(({ impact }) => ['serious', 'critical'].includes(impact));
+  assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes[0].html, nodes[0].failureSummary]), [], what);
+}
+
+async function shoot(page, name) {
+  if (shots) await page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+const tests = {
+  async 'the page loads within a second'() {
+    const { page, trouble, leave } = await visit(run.page);
+    await page.locator('#rows [role=row]').first().waitFor();
+    const took = await page.evaluate(() => performance.now());
+    assert.ok(took < SOON, `${took} ms`);
+    assert.deepEqual(trouble, []);
+    await leave();
+  },
+
+  async 'what happens is shown within a second'() {
+    const { page, trouble, leave } = await visit(run.page);
+    // The scope in trouble is tried again and again, and each time that is told.
+    const late = await page.evaluate(() => new Promise((told) => {
+      const list = document.getElementById('event-list');
+      const start = Date.now();
+      new MutationObserver(() => {
+        const at = Date.parse(list.firstChild.querySelector('time').dateTime);
+        if (at > start) told(Date.now() - at);
+      }).observe(list, { childList: true });
+    }));
+    assert.ok(late < SOON, `${late} ms`);
+    assert.deepEqual(trouble, []);
+    await leave();
+  },
+
+  async 'the job is paused and resumed, by button and by key'() {
+    const { page, trouble, leave } = await visit(run.page);
+    await says(page.locator('#pause'), 'Pause');
+    await page.locator('#pause').click();
+    assert.ok(await says(page.locator('#pause'), 'Resume') < SOON);
+    await says(page.locator('#ends'), 'paused');
+    await page.locator('#table').focus();
+    await page.keyboard.press('Shift+P');
+    assert.ok(await says(page.locator('#pause'), 'Pause') < SOON);
+    await says(page.locator('#event-list'), 'everything goes on');
+    assert.deepEqual(trouble, []);
+    await leave();
+  },
+
+  async 'a scope is opened, paused and resumed by keys alone'() {
+    const { page, trouble, leave } = await visit(run.page);
+    await page.locator('#rows [role=row]').first().waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type(run.fine);
+    await page.keyboard.press('Escape');
+    await says(state(page, run.fine), /\w/);
+    await page.keyboard.press('j');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await says(page.locator('#scope-name'), run.fine);
+    await page.keyboard.press('p');
+    assert.ok(await says(page.locator('#scope .state b'), 'paused') < SOON);
+    await says(page.locator('.times'), 'paused by hand');
+    await page.keyboard.press('p');
+    await says(page.locator('.acts button').first(), 'Pause');
+    await page.keyboard.press('Escape');
+    await page.locator('#scope').waitFor({ state: 'hidden' });
+    assert.deepEqual(trouble, []);
+    await leave();
+  },
+
+  async 'a suppression and a breaker are lifted, and a hold is not'() {
+    const { page, trouble, leave } = await visit(run.page);
+    for (const [scope, before] of [[run.suppressed, 'suppressed'], [run.broken, 'broken']]) {
+      await page.goto(`${run.page}#/scope/${scope}`);
+      await says(page.locator('#scope .state b'), before, 60 * SOON);
+      await page.locator('#scope .lift').click();
+      await page.waitForFunction((word) => document.querySelector('#scope .state b').textContent !== word, before, { timeout: SOON });
+    }
+    await page.goto(`${run.page}#/scope/${run.held}`);
+    await says(page.locator('#scope .state b'), 'held');
+    assert.ok(await page.locator('#scope .lift').isHidden());
+    await says(page.locator('.times .binds'), 'Retry-After');
+    const status = await page.evaluate((scope) => fetch('/act', { method: 'POST', body: JSON.stringify({ act: 'lift', scope }) })
+      .then((answer) => answer.status), run.held);
+    assert.equal(status, 409);
+    assert.equal(await state(page, run.held).textContent(), 'held');
+    // The browser tells of the 409 that was asked for here.
+    assert.equal(trouble.filter((words) => !words.includes('409')).length, 0, trouble.join());
+    await leave();
+  },
+
+  async 'nothing serious hinders anybody, on a desk or a phone, in light or dark'() {
+    for (const [viewport, kind] of [[DESKTOP, 'desktop'], [PHONE, 'phone']]) {
+      for (const scheme of ['light', 'dark']) {
+        const { page, trouble, leave } = await visit(run.page, viewport, scheme);
+        await page.locator('#rows [role=row]').first().waitFor();
+        await page.locator('#event-list li').first().waitFor();
+        await audit(page, `${kind} ${scheme}`);
+        await shoot(page, `dashboard-${kind}-${scheme}`);
+        await page.goto(`${run.page}#/scope/${run.held}`);
+        await page.locator('.times .binds').waitFor();
+        await audit(page, `${kind} ${scheme}, a scope`);
+        await shoot(page, `dashboard-${kind}-${scheme}-scope`);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `${kind} scrolls sideways by ${wide}`);
+        assert.deepEqual(trouble, []);
+        await leave();
+      }
+    }
+  },
+
+  async 'ten thousand scopes are scrolled, searched and sorted'() {
+    const { page, trouble, leave } = await visit(run.many);
+    const total = async () => Number(await page.locator('#table').getAttribute('aria-rowcount')) - 1;
+    await page.waitForFunction(() => Number(document.getElementById('table').getAttribute('aria-rowcount')) > 9000, null, { timeout: 30 * SOON });
+    const all = await total();
+    await page.locator('#sort').selectOption('scope');
+    await page.locator('#table').focus();
+    await page.keyboard.press('End');
+    const last = page.locator(`#row-${all - 1}`);
+    await last.waitFor({ timeout: 2 * SOON });
+    assert.ok(await page.locator('#rows [role=row]').count() < 120);
+    const begun = Date.now();
+    await search(page, '127.1.7.');
+    await page.waitForFunction((many) => Number(document.getElementById('table').getAttribute('aria-rowcount')) < many / 10, all, { timeout: 2 * SOON });
+    assert.ok(Date.now() - begun < 2 * SOON);
+    await says(page.locator('#rows'), '127.1.7.');
+    await search(page, 'nowhere');
+    await page.locator('#none').waitFor({ timeout: 2 * SOON });
+    assert.deepEqual(trouble, []);
+    await leave();
+  },
+
+  async 'who has no token is asked for it, and a link with it opens'() {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(run.locked);
+    await page.locator('#token').fill('not the token at all');
+    await page.keyboard.press('Enter');
+    await says(page.locator('#wrong'), 'not the token');
+    await page.locator('#token').fill(run.token);
+    await page.keyboard.press('Enter');
+    await says(page.locator('#link'), 'live');
+    await context.clearCookies();
+    await page.goto('about:blank');
+    await page.goto(`${run.locked}#token=${run.token}`);
+    await says(page.locator('#link'), 'live');
+    assert.ok(!page.url().includes(run.token));
+    await context.close();
+  },
+
+  async 'another site reads nothing and changes nothing'() {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(run.elsewhere);
+    const got = await page.evaluate(async (url) => {
+      const tried = [
+        fetch(`${url}act`, { method: 'POST', mode: 'no-cors', body: '{"act":"pause","scope":null}' }).then(({ type }) => type === 'opaque' ? 'refused' : type, () => 'refused'),
+        fetch(`${url}events`).then((answer) => answer.text(), () => 'refused'),
+        new Promise((told) => {
+          const frame = document.body.appendChild(document.createElement('iframe'));
+          frame.onload = () => told(frame.contentDocument === null ? 'refused' : 'shown');
+          frame.src = url;
+        }),
+      ];
+      return Promise.all(tried);
+    }, run.page);
+    assert.deepEqual(got, ['refused', 'refused', 'refused']);
+    await page.goto(run.page);
+    await says(page.locator('#pause'), 'Pause');
+    await context.close();
+  },
+};
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  try {
+    await test();
+    console.log(`ok ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED ${name}\n${error.stack}`);
+  }
+}
+await browser.close();
+process.exit(failed ? 1 : 0);
