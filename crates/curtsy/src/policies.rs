@@ -25,6 +25,16 @@ pub struct Policies {
     scopes: HashMap<Scope, Arc<Policy>>,
     groups: HashMap<Scope, Scope>,
     profiles: HashMap<Scope, Profile>,
+    areas: Vec<Area>,
+}
+
+/// A part of a host that is paced by itself.
+#[derive(Clone, Debug)]
+struct Area {
+    host: Scope,
+    /// Ends in a slash.
+    path: String,
+    scope: Scope,
 }
 
 impl Policies {
@@ -58,6 +68,21 @@ impl Policies {
         self
     }
 
+    /// Paces what lies under `base` apart from the rest of its host, as a scope of its own: an interface whose
+    /// rate is published, say. Where several lie over a URL, the longest holds. Nothing changes where `base` is
+    /// not http(s).
+    #[must_use]
+    pub fn with_area(mut self, base: &Url, scope: Scope) -> Self {
+        if let Some(host) = Scope::of(base) {
+            let path = format!("{}/", base.path().trim_end_matches('/'));
+            let area = Area { host, path, scope };
+            let place = |other: &Area| other.path.len() > area.path.len();
+            let place = self.areas.partition_point(place);
+            self.areas.insert(place, area);
+        }
+        self
+    }
+
     /// Reads a scope's headers in a dialect that only its name can tell.
     #[must_use]
     pub fn with_profile(mut self, scope: Scope, profile: Profile) -> Self {
@@ -75,6 +100,9 @@ impl Policies {
     #[must_use]
     pub fn scope_of(&self, url: &Url) -> Option<Scope> {
         let host = Scope::of(url)?;
+        if let Some(area) = self.areas.iter().find(|area| area.holds(&host, url.path())) {
+            return Some(area.scope.clone());
+        }
         if let Some(group) = self.groups.get(&host) {
             return Some(group.clone());
         }
@@ -97,6 +125,13 @@ impl Policies {
             return None;
         }
         self.profiles.get(&Scope::of(url)?).copied()
+    }
+}
+
+impl Area {
+    fn holds(&self, host: &Scope, path: &str) -> bool {
+        let is_under = path.starts_with(&self.path) || path == self.path.trim_end_matches('/');
+        *host == self.host && is_under
     }
 }
 
@@ -123,5 +158,28 @@ mod tests {
         }
         assert_eq!(policies.policy_of(&group).rate, Some(1.0));
         assert_eq!(policies.policy_of(&Scope::named("b.example")).rate, None);
+    }
+
+    #[test]
+    fn the_longest_area_over_a_url_is_its_scope() {
+        let url = |text| Url::parse(text).unwrap();
+        let policies = Policies::default()
+            .with_area(&url("https://a.example/api"), Scope::named("api"))
+            .with_area(
+                &url("https://a.example/api/search/"),
+                Scope::named("search"),
+            );
+        for (text, scope) in [
+            ("https://a.example/api", "api"),
+            ("http://a.example/api/x?y", "api"),
+            ("https://a.example/api/search/z", "search"),
+            ("https://a.example/apiary", "a.example"),
+            ("https://a.example/", "a.example"),
+            ("https://a.example:8080/api", "a.example:8080"),
+            ("https://b.example/api", "b.example"),
+        ] {
+            let scope_of = policies.scope_of(&url(text)).unwrap();
+            assert_eq!(scope_of.as_str(), scope, "{text}");
+        }
     }
 }
