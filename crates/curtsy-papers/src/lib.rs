@@ -1,5 +1,24 @@
 //! From the identifier of a paper to a verified PDF of an open copy, over curtsy's engine.
+//!
+//! Everything here asks through one shared [`curtsy::Client`]: [`Access`] holds it, together with the contact, the
+//! keys and the table of documented [interfaces](endpoint), whose published rates are caps of the client's policies.
 
+mod access;
+mod answer;
+mod contact;
+pub mod endpoint;
+mod error;
 pub mod id;
+mod keys;
+mod query;
+mod reason;
 
+pub use access::{Access, AccessBuilder};
+pub use answer::{Answer, Unavailable};
+pub use contact::{Contact, ContactError};
+pub use endpoint::{Endpoint, Endpoints, Provider};
+pub use error::{Error, ErrorKind};
 pub use id::{ArxivId, Doi, Identifier, NotAnId, Pmcid, Pmid, ShortDoi};
+pub use keys::{Key, Keys};
+pub use query::Query;
+pub use reason::Reason;

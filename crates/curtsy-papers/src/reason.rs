@@ -1,0 +1,105 @@
+//! Why there is no PDF.
+
+use std::fmt;
+
+/// Why a paper, one of its copies or a look-up failed. The labels are public interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Reason {
+    /// All asked sources answered; none knows an open copy.
+    Closed,
+    /// It is open from a date on.
+    Embargoed,
+    /// What was given is no identifier.
+    BadId,
+    /// The registry does not know the identifier.
+    UnknownId,
+    /// An open page is known, and no PDF on it.
+    NoPdf,
+    /// 401, 402, 403 or 451, a login page, a challenge page, or a host that is left alone after one.
+    Walled,
+    /// robots.txt disallows the URL.
+    Robots,
+    /// A web page came in the place of a PDF.
+    HtmlInstead,
+    /// Something else came in the place of a PDF.
+    NotPdf,
+    /// The PDF has no end.
+    Truncated,
+    /// Nothing came.
+    Empty,
+    /// The PDF is of another work.
+    WrongPaper,
+    /// It is larger than allowed.
+    TooLarge,
+    /// It is not what its source says it is.
+    Checksum,
+    /// The server wants to be asked less often.
+    RateLimited,
+    /// What may be asked of the server in a day or so has been asked.
+    QuotaSpent,
+    /// The server failed.
+    ServerError,
+    /// The server took too long.
+    Timeout,
+    /// The server could not be reached, or what it sent is no HTTP.
+    Network,
+    /// The server could not prove who it is.
+    Tls,
+    /// The address is one that no server elsewhere may lead to.
+    RefusedTarget,
+    /// The redirects go in a circle, or there are too many of them.
+    RedirectLoop,
+    /// It has to wait longer than patience allows.
+    Deferred,
+    /// The source is asked only with a key.
+    NeedsKey,
+    /// The licence is none of those that were asked for.
+    License,
+    /// The work is retracted, and such are not wanted.
+    RetractedSkipped,
+    /// A source could not be asked, so that nobody knows that there is no open copy.
+    Unavailable,
+}
+
+impl Reason {
+    /// The stable label: snake_case.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Embargoed => "embargoed",
+            Self::BadId => "bad_id",
+            Self::UnknownId => "unknown_id",
+            Self::NoPdf => "no_pdf",
+            Self::Walled => "walled",
+            Self::Robots => "robots",
+            Self::HtmlInstead => "html_instead",
+            Self::NotPdf => "not_pdf",
+            Self::Truncated => "truncated",
+            Self::Empty => "empty",
+            Self::WrongPaper => "wrong_paper",
+            Self::TooLarge => "too_large",
+            Self::Checksum => "checksum",
+            Self::RateLimited => "rate_limited",
+            Self::QuotaSpent => "quota_spent",
+            Self::ServerError => "server_error",
+            Self::Timeout => "timeout",
+            Self::Network => "network",
+            Self::Tls => "tls",
+            Self::RefusedTarget => "refused_target",
+            Self::RedirectLoop => "redirect_loop",
+            Self::Deferred => "deferred",
+            Self::NeedsKey => "needs_key",
+            Self::License => "license",
+            Self::RetractedSkipped => "retracted_skipped",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
+    }
+}
