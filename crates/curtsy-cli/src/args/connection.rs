@@ -57,6 +57,7 @@ pub(crate) struct ConnectionArgs {
     /// Mail address at which sites can reach you; sent with each request [default: none]
     #[arg(
         long,
+        alias = "email",
         help_heading = "Identity",
         value_name = "EMAIL",
         value_parser = read::<Contact>,

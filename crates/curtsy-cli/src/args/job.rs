@@ -88,6 +88,9 @@ pub(crate) struct Options {
     /// About being watched.
     #[command(flatten)]
     pub(crate) watching: WatchingArgs,
+    /// They are for papers, which have defaults of their own.
+    #[arg(skip)]
+    pub(crate) for_papers: bool,
 }
 
 /// The options about the job as a whole.

@@ -7,6 +7,7 @@ mod complaint;
 mod connection;
 mod job;
 mod pace;
+mod paper;
 mod simulate;
 mod watching;
 
@@ -28,6 +29,7 @@ pub(crate) use job::{
     StateCommand, WorkArgs,
 };
 pub(crate) use pace::PaceArgs;
+pub(crate) use paper::{PaperArgs, PaperCommand, PaperOptions, SourcesArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use watching::WatchingArgs;
 
@@ -113,6 +115,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Get papers by their identifiers: open copies only, every provider at the pace it publishes
+    Paper(Box<PaperArgs>),
     /// Watch curtsy fetch from a rate-limiting server that it starts itself on loopback; under 30 s
     Demo,
     /// Run a scripted rate-limiting server, for testing any client

@@ -10,6 +10,7 @@ pub(crate) mod headers;
 pub(crate) mod job;
 pub(crate) mod man;
 pub(crate) mod origin;
+pub(crate) mod paper;
 pub(crate) mod plan;
 pub(crate) mod robots;
 pub(crate) mod simulate;

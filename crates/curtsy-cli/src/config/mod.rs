@@ -31,6 +31,10 @@ pub(crate) struct Config {
     pub(crate) alerts: Table,
     /// `[scopes."…"]`, in the order of the file.
     pub(crate) scopes: Vec<Table>,
+    /// `[papers]`.
+    pub(crate) papers: Table,
+    /// `[papers.base]`.
+    pub(crate) papers_base: Table,
     /// Keys that stand in no section.
     pub(crate) stray: Table,
 }

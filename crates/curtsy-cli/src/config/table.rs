@@ -11,9 +11,7 @@ use crate::failure::Failure;
 use crate::nearest::did_you_mean;
 
 /// The sections that may stand in a file.
-const SECTIONS: [&str; 4] = ["policy", "fetch", "alerts", "scopes"];
-/// The sections that a later version reads. To pass over them would promise what does not happen.
-const LATER: [&str; 1] = ["papers"];
+const SECTIONS: [&str; 5] = ["policy", "fetch", "alerts", "scopes", "papers"];
 
 /// One section.
 #[derive(Debug, Default)]
@@ -74,6 +72,8 @@ impl Config {
             fetch: Table::default(),
             alerts: Table::default(),
             scopes: Vec::new(),
+            papers: Table::default(),
+            papers_base: Table::default(),
             stray: Table::default(),
         };
         for (key, value) in document.get_ref() {
@@ -87,14 +87,10 @@ impl Config {
                     config.alerts = reader.table(name, at, table)?
                 }
                 ("scopes", DeValue::Table(scopes)) => config.scopes = reader.scopes(scopes)?,
+                ("papers", DeValue::Table(table)) => reader.papers(at, table, &mut config)?,
                 (name, _) if SECTIONS.contains(&name) => {
                     return Err(
                         reader.complaint(at, &format!("{name} is a section: write [{name}]"))
-                    );
-                }
-                (name, _) if LATER.contains(&name) => {
-                    return Err(
-                        reader.complaint(at, &format!("[{name}] is not supported in this version"))
                     );
                 }
                 (name, DeValue::Table(_)) => {
@@ -117,6 +113,21 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// `[papers]`, whose sections are sections of the file.
+    fn papers(&self, at: usize, table: &DeTable<'_>, config: &mut Config) -> Result<(), Failure> {
+        let mut keys = table.clone();
+        if let Some((key, base)) = table.get_key_value("base") {
+            let DeValue::Table(base) = base.get_ref() else {
+                let why = "base is a section: write [papers.base]";
+                return Err(self.complaint(key.span().start, why));
+            };
+            config.papers_base = self.table("papers.base", key.span().start, base)?;
+            keys.remove("base");
+        }
+        config.papers = self.table("papers", at, &keys)?;
+        Ok(())
+    }
+
     fn scopes(&self, scopes: &DeTable<'_>) -> Result<Vec<Table>, Failure> {
         scopes
             .iter()
@@ -247,7 +258,7 @@ mod tests {
             ),
             (
                 "[x]",
-                "curtsy.toml:1: unknown section [x]; the sections are policy, fetch, alerts, scopes",
+                "curtsy.toml:1: unknown section [x]; the sections are policy, fetch, alerts, scopes, papers",
             ),
             (
                 "policy = 3",
@@ -257,9 +268,10 @@ mod tests {
                 "[scopes]\nx = 3",
                 "curtsy.toml:2: x is a section: write [scopes.\"x\"]",
             ),
+            ("[papers.x]", "curtsy.toml:1: x takes no table"),
             (
-                "[papers.x]",
-                "curtsy.toml:1: [papers] is not supported in this version",
+                "[papers]\n\nbase = 'x'",
+                "curtsy.toml:3: base is a section: write [papers.base]",
             ),
             (
                 "[policy.breaker]\nx = 1",

@@ -8,6 +8,7 @@ mod alerts;
 mod environment;
 mod fetch;
 mod layers;
+mod papers;
 mod policy;
 mod scopes;
 mod source;
@@ -27,6 +28,7 @@ use layers::Layers;
 pub(crate) use alerts::AlertSettings;
 pub(crate) use environment::Environment;
 pub(crate) use fetch::FetchSettings;
+pub(crate) use papers::PaperSettings;
 pub(crate) use source::{Setting, Source};
 
 /// Everything that is in effect.
@@ -44,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) fetch: FetchSettings,
     /// When a person is told of a scope, and through what.
     pub(crate) alerts: AlertSettings,
+    /// What only papers need.
+    pub(crate) papers: PaperSettings,
     /// Every setting for people, in the order of its section.
     pub(crate) shown: Shown,
     /// What looks like a mistake and is none for certain.
@@ -117,6 +121,7 @@ impl Settings {
         let of_alerts = layers.finish();
 
         let scopes = scopes::read(environment, config, flags)?;
+        let papers = papers::read(environment, config)?;
         if let Some(config) = config {
             unknown::refuse_keys(config, [&of_policy, &of_fetch, &of_alerts])?;
         }
@@ -128,6 +133,7 @@ impl Settings {
             profiles: scopes.profiles,
             fetch,
             alerts,
+            papers,
             shown: Shown {
                 file: config.map(|config| config.path.clone()),
                 policy: of_policy.settings,

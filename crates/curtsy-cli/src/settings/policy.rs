@@ -17,7 +17,11 @@ pub(super) fn read(layers: &mut Layers<'_>, flags: Flags<'_>) -> Result<Policy, 
     let mut preset = Preset::default();
     layers.set(key("preset").flag("--preset"), pace.preset, &mut preset)?;
     layers.rest_on(preset);
-    let mut p = PolicyValues::preset(preset);
+    let mut p = if flags.options.for_papers && !layers.is_given("preset") {
+        curtsy_papers::endpoint::site_policy()
+    } else {
+        PolicyValues::preset(preset)
+    };
 
     let off = |flag: bool| flag.then_some(false);
     layers.set(

@@ -17,7 +17,7 @@ impl Contact {
 
 impl Value for Contact {
     fn read(text: &str) -> Result<Self, String> {
-        if is_address(text) {
+        if curtsy_papers::Contact::is_address(text) {
             Ok(Self(text.to_owned()))
         } else {
             Err(format!(
@@ -29,27 +29,6 @@ impl Value for Contact {
     fn show(&self) -> Json {
         json!(self.0)
     }
-}
-
-/// It goes into a header, so it is visible ASCII without what would end a comment there.
-fn is_address(text: &str) -> bool {
-    let Some((local, domain)) = text.rsplit_once('@') else {
-        return false;
-    };
-    let plain = |c: char| c.is_ascii_graphic() && !"()<>[]\\,;:\"@".contains(c);
-    let label = |label: &str| {
-        !label.is_empty()
-            && label.len() <= 63
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-    };
-    text.len() <= 254
-        && local.len() <= 64
-        && local.chars().all(plain)
-        && local.split('.').all(|part| !part.is_empty())
-        && domain.contains('.')
-        && domain.split('.').all(label)
 }
 
 #[cfg(test)]
