@@ -8,7 +8,8 @@ use curtsy::store::{
     HostStore, MemoryStore, Queue, RedisUrl, SqliteQueue, SqliteStore, StoreError, StoreErrorKind,
 };
 use curtsy::transport::{Limits, Proxies, Transport};
-use curtsy::{Alerts, Audit, Client, ErrorKind, JobDir, Metrics, Notices, Policies};
+use curtsy::{Alerts, Audit, Client, ClientBuilder, ErrorKind, JobDir, Metrics, Notices, Policies};
+use curtsy_papers::{Access, Contact};
 use tokio::runtime::Runtime;
 
 use crate::dynamodb;
@@ -83,11 +84,19 @@ pub(crate) fn client_with(
     state: State,
     ears: Ears,
 ) -> Result<Client, Failure> {
+    let client = client_builder(settings, state, ears)?;
+    client
+        .policies(policies(settings))
+        .build()
+        .map_err(|error| failure("the client", &error))
+}
+
+/// A client's parts, but for its policies.
+fn client_builder(settings: &Settings, state: State, ears: Ears) -> Result<ClientBuilder, Failure> {
     let fetch = &settings.fetch;
     let State { store, clock } = state;
     let transport = transport(settings, clock.clone())?;
     let mut builder = Client::builder()
-        .policies(policies(settings))
         .store(store)
         .transport(transport)
         .clock(clock)
@@ -105,9 +114,69 @@ pub(crate) fn client_with(
     for header in &fetch.headers {
         builder = builder.header(header.name.clone(), header.value.clone());
     }
-    builder
+    Ok(builder)
+}
+
+/// The way to all providers of papers, as the settings want it.
+///
+/// # Errors
+/// There is no contact, or a placeholder; the state store cannot be opened, or an option makes no sense.
+pub(crate) async fn access(
+    settings: &Settings,
+    respect_robots_txt: bool,
+    notices: Notices,
+) -> Result<Access, Failure> {
+    let state = State::open(&settings.fetch.state).await?;
+    let ears = Ears {
+        notices,
+        ..Ears::default()
+    };
+    access_with(settings, respect_robots_txt, state, ears)
+}
+
+/// The same, with this state, heard by these ears.
+///
+/// # Errors
+/// As [`access`].
+pub(crate) fn access_with(
+    settings: &Settings,
+    respect_robots_txt: bool,
+    state: State,
+    ears: Ears,
+) -> Result<Access, Failure> {
+    let builder = client_builder(settings, state, ears)?;
+    Access::builder(contact(settings)?)
+        .keys(settings.papers.keys.clone())
+        .endpoints(settings.papers.endpoints.clone())
+        .respect_robots_txt(respect_robots_txt)
+        .policies(policies(settings))
+        .client(builder)
         .build()
-        .map_err(|error| failure("the client", &error))
+        .map_err(|error| paper_failure(&error))
+}
+
+/// Who asks, which every provider of papers wants to know.
+fn contact(settings: &Settings) -> Result<Contact, Failure> {
+    let Some(contact) = &settings.fetch.contact else {
+        return Err(Failure::usage(
+            "--contact",
+            "is needed: the providers of papers want a mail address of who asks; give it here, or as \
+             CURTSY_CONTACT, or in curtsy.toml",
+        ));
+    };
+    let text = contact.as_str();
+    text.parse()
+        .map_err(|why| Failure::usage(format_args!("--contact {text}"), why))
+}
+
+/// An error of the papers' library, with the exit code of its kind.
+pub(crate) fn paper_failure(error: &curtsy_papers::Error) -> Failure {
+    match error.kind() {
+        curtsy_papers::ErrorKind::Engine(kind) => {
+            Failure::new(exit_of(kind), "paper", chain(error))
+        }
+        _ => Failure::usage("paper", chain(error)),
+    }
 }
 
 impl State {
@@ -299,7 +368,11 @@ pub(crate) fn store_failure(what: &str, error: &StoreError) -> Failure {
 
 /// An error of the library as the user sees it, with the exit code of its kind.
 pub(crate) fn failure(what: &str, error: &curtsy::Error) -> Failure {
-    let exit = match error.kind() {
+    Failure::new(exit_of(error.kind()), what, chain(error))
+}
+
+fn exit_of(kind: ErrorKind) -> Exit {
+    match kind {
         // Wherever it is that there is no room.
         ErrorKind::Store(StoreErrorKind::Full) => Exit::Output,
         ErrorKind::Store(StoreErrorKind::Gone) => Exit::Interrupted,
@@ -308,8 +381,7 @@ pub(crate) fn failure(what: &str, error: &curtsy::Error) -> Failure {
         ErrorKind::Configuration | ErrorKind::InvalidUrl | ErrorKind::Locked => Exit::Usage,
         ErrorKind::Closed => Exit::Interrupted,
         _ => Exit::No,
-    };
-    Failure::new(exit, what, chain(error))
+    }
 }
 
 fn policies(settings: &Settings) -> Policies {
