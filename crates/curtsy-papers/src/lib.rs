@@ -8,10 +8,12 @@ mod answer;
 mod contact;
 pub mod endpoint;
 mod error;
+mod field;
 pub mod id;
 mod keys;
 mod query;
 mod reason;
+pub mod source;
 
 pub use access::{Access, AccessBuilder};
 pub use answer::{Answer, Unavailable};

@@ -164,6 +164,12 @@ macro_rules! of_one_kind {
     };
 }
 
+impl Serialize for Doi {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 of_one_kind!(ShortDoi, ShortDoi);
 of_one_kind!(Pmid, Pmid);
 of_one_kind!(Pmcid, Pmcid);
