@@ -1,0 +1,12 @@
+//! Providers of metadata, all played by one server on loopback.
+
+#![allow(clippy::unwrap_used)]
+
+mod access;
+#[path = "../world/mod.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "each test binary uses its part of the world"
+)]
+mod world;
