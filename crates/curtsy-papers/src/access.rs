@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use curtsy::transport::Guard;
 use curtsy::{Client, ClientBuilder, Policies, Reply, Request, Response};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Method};
 use serde_json::Value;
-use url::Url;
+use url::{Host, Url};
 
 use crate::answer::{Answer, Unavailable};
 use crate::contact::Contact;
@@ -80,6 +81,21 @@ impl Access {
         &self.shared.endpoints
     }
 
+    /// Where a URL may lead that comes out of an answer: to public hosts, and to this machine only where a base lies
+    /// on it.
+    #[must_use]
+    pub fn guard(&self) -> Guard {
+        let endpoints = &self.shared.endpoints;
+        if Provider::ALL
+            .into_iter()
+            .any(|of| is_loopback(endpoints.base(of)))
+        {
+            Guard::PublicOrLoopback
+        } else {
+            Guard::PublicOnly
+        }
+    }
+
     /// Whether a provider is asked at all: some are asked only with a key.
     #[must_use]
     pub fn may_ask(&self, provider: Provider) -> bool {
@@ -119,7 +135,8 @@ impl Access {
     /// A question with what its provider wants to know of who asks.
     fn request(&self, provider: Provider, query: Query) -> Result<Request, Error> {
         let query = self.sign(provider, query);
-        let url = query.url(self.shared.endpoints.base(provider));
+        let base = self.shared.endpoints.base(provider);
+        let url = query.url(base);
         let body = query.body();
         let method = if body.is_some() {
             Method::POST
@@ -128,6 +145,9 @@ impl Access {
         };
         // Nothing that is asked here changes anything, by whatever method.
         let mut request = Request::new(method, &url)?.repeatable(true);
+        if is_loopback(base) {
+            request = request.guard(Guard::PublicOrLoopback);
+        }
         if let Some((media_type, text)) = body {
             request = request
                 .header(CONTENT_TYPE, HeaderValue::from_static(media_type))
@@ -220,6 +240,15 @@ impl AccessBuilder {
                 endpoints: self.endpoints,
             }),
         })
+    }
+}
+
+fn is_loopback(base: &Url) -> bool {
+    match base.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
     }
 }
 

@@ -12,7 +12,7 @@ use http::header::{
     IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LOCATION, PROXY_AUTHORIZATION,
     RANGE, USER_AGENT,
 };
-use http::{HeaderMap, HeaderName, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use url::Url;
 
 use super::Client;
@@ -134,7 +134,7 @@ impl Client {
             method: request.method.clone(),
             headers,
             token,
-            guard: Guard::Any,
+            guard: request.guard,
             body: request.body.clone(),
             passed: Vec::new(),
             preferences: Preferences::default(),
@@ -297,6 +297,8 @@ impl Journey {
             for name in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, HOST] {
                 self.headers.remove(name);
             }
+            let all = std::mem::take(&mut self.headers);
+            self.headers.extend(without_secrets(all));
         }
         // RFC 9110 sections 15.4.2–15.4.4: 303 asks for a GET, and 301 and 302 of a POST get one everywhere.
         let becomes_get = status == StatusCode::SEE_OTHER && self.method != Method::HEAD;
@@ -361,6 +363,16 @@ fn answer_of(ended: &Result<Box<Answered>, TransportError>) -> Answer<'_> {
         },
         Err(error) => Answer::Failed(failure(error.kind())),
     }
+}
+
+/// What is marked as sensitive is the first origin's alone: a key in a header of its own.
+fn without_secrets(headers: HeaderMap) -> impl Iterator<Item = (Option<HeaderName>, HeaderValue)> {
+    let mut is_secret = false;
+    headers.into_iter().filter(move |(name, value)| {
+        // The further values of a field come without its name.
+        is_secret = value.is_sensitive() || (name.is_none() && is_secret);
+        !is_secret
+    })
 }
 
 /// Where a response redirects to, if it does.

@@ -133,7 +133,7 @@ impl Client {
     pub(crate) fn guard_after(&self, guard: Guard, public: bool) -> Guard {
         if self.shared.allow_private {
             Guard::Any
-        } else if public {
+        } else if guard == Guard::Any && public {
             Guard::PublicOnly
         } else {
             guard

@@ -12,6 +12,7 @@ use percent_encoding::percent_decode_str;
 use url::Url;
 
 use crate::error::{Error, ErrorKind};
+use crate::transport::Guard;
 
 /// One request.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Request {
     pub(crate) job: Option<Arc<Crowd>>,
     pub(crate) traced: bool,
     pub(crate) condition: Option<Condition>,
+    /// Where it may lead.
+    pub(crate) guard: Guard,
 }
 
 /// Fields that make a request for one URL conditional.
@@ -71,6 +74,7 @@ impl Request {
             job: None,
             traced: false,
             condition: None,
+            guard: Guard::Any,
         })
     }
 
@@ -92,6 +96,14 @@ impl Request {
     #[must_use]
     pub fn repeatable(mut self, repeatable: bool) -> Self {
         self.repeatable = repeatable;
+        self
+    }
+
+    /// Which addresses it and what redirects it may lead to: for a URL that comes from a server and not from the
+    /// user. Default: any, and only public ones once a public one has redirected.
+    #[must_use]
+    pub fn guard(mut self, guard: Guard) -> Self {
+        self.guard = guard;
         self
     }
 

@@ -14,6 +14,7 @@ use hyper::body::Incoming;
 use super::body::Body;
 use super::connection::{PendingResponse, Permit};
 use super::error::{Phase, TransportError, TransportErrorKind};
+use super::guard::Reach;
 use super::limits::{Deadline, Limits};
 use super::pool::{Key, Pool};
 use super::request::{self, Form};
@@ -88,7 +89,7 @@ impl Checkout {
     pub fn is_public(&self) -> bool {
         self.permit
             .as_ref()
-            .is_some_and(|permit| permit.facts().public)
+            .is_some_and(|permit| permit.facts().reach == Reach::Public)
     }
 
     /// The body as it comes over the wire: no content coding is offered, and none is decoded.

@@ -17,6 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use super::departures::{Departures, Recorded};
 use super::dial::Dialed;
 use super::error::{TransportError, TransportErrorKind};
+use super::guard::Reach;
 use crate::clock::Clock;
 
 /// The largest header section of a response, in bytes.
@@ -33,8 +34,8 @@ pub(super) type PendingResponse =
 /// What is known of a connection from its making.
 pub(super) struct Facts {
     pub(super) peer: Option<SocketAddr>,
-    /// Whether the target counts as public: see `Dialed::public`.
-    pub(super) public: bool,
+    /// Where the target leads: see `Dialed::reach`.
+    pub(super) reach: Reach,
     /// Whether requests are written in absolute form, for a proxy to forward.
     pub(super) forwarded: bool,
     /// The proxy's credentials, for each request that it forwards.
@@ -81,7 +82,7 @@ pub(super) async fn open(
     let departures = Departures::new(clock);
     let facts = Facts {
         peer: dialed.peer,
-        public: dialed.public,
+        reach: dialed.reach,
         forwarded,
         proxy_authorization,
     };

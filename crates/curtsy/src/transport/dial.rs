@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 
 use super::error::{TransportError, TransportErrorKind};
-use super::guard::{Guard, is_public, is_public_by_name};
+use super::guard::{Guard, Reach, reach_by_name};
 use super::proxy::Proxy;
 use super::resolve::Resolver;
 use super::stream::Stream;
@@ -28,9 +28,9 @@ pub(super) struct Dialed {
     pub(super) stream: Stream,
     /// The other end: the server or the proxy.
     pub(super) peer: Option<SocketAddr>,
-    /// Whether the target counts as a public one: by its address, by the user's word, or, where a
-    /// proxy resolves it, by its name.
-    pub(super) public: bool,
+    /// Where the target leads: by its address, by the user's word, or, where a proxy resolves it, by its
+    /// name.
+    pub(super) reach: Reach,
     pub(super) http2: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) async fn dial(
     proxy: Option<&Proxy>,
     guard: Guard,
 ) -> Result<Dialed, TransportError> {
-    let (stream, peer, public) = match proxy {
+    let (stream, peer, reach) = match proxy {
         Some(proxy) => dial_proxy(resolver, tls, target, proxy, guard).await?,
         None => dial_server(resolver, target, guard).await?,
     };
@@ -50,7 +50,7 @@ pub(super) async fn dial(
         return Ok(Dialed {
             stream,
             peer,
-            public,
+            reach,
             http2: false,
         });
     }
@@ -59,7 +59,7 @@ pub(super) async fn dial(
         http2: speaks_http2(&stream),
         stream: Stream::Tls(Box::new(stream)),
         peer,
-        public,
+        reach,
     })
 }
 
@@ -67,14 +67,18 @@ async fn dial_server(
     resolver: &Resolver,
     target: &Target,
     guard: Guard,
-) -> Result<(Stream, Option<SocketAddr>, bool), TransportError> {
+) -> Result<(Stream, Option<SocketAddr>, Reach), TransportError> {
     let found = resolver
         .look_up(target.host(), target.literal(), target.port(), guard)
         .await?;
     let stream = connect(found.addresses).await?;
     let peer = stream.peer_addr().ok();
-    let public = found.permitted || peer.is_some_and(|peer| is_public(peer.ip()));
-    Ok((Stream::Tcp(stream), peer, public))
+    let reach = if found.permitted {
+        Reach::Public
+    } else {
+        peer.map_or(Reach::Private, |peer| Reach::of(peer.ip()))
+    };
+    Ok((Stream::Tcp(stream), peer, reach))
 }
 
 async fn dial_proxy(
@@ -83,9 +87,9 @@ async fn dial_proxy(
     target: &Target,
     proxy: &Proxy,
     guard: Guard,
-) -> Result<(Stream, Option<SocketAddr>, bool), TransportError> {
-    let public = is_public_by_name(target);
-    if !guard.allows(public) {
+) -> Result<(Stream, Option<SocketAddr>, Reach), TransportError> {
+    let reach = reach_by_name(target);
+    if !guard.allows(reach) {
         return Err(TransportError::new(TransportErrorKind::RefusedTarget));
     }
     // The proxy is the user's choice, wherever it stands.
@@ -103,7 +107,7 @@ async fn dial_proxy(
     if target.is_https() {
         tunnel::open(&mut stream, proxy, target).await?;
     }
-    Ok((stream, peer, public))
+    Ok((stream, peer, reach))
 }
 
 type Attempt = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;

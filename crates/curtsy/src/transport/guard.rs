@@ -17,13 +17,40 @@ pub enum Guard {
     /// Public ones only, as for a redirect that a public host sent. A name given with `--resolve` is
     /// permitted.
     PublicOnly,
+    /// Public ones, and those of this machine: for tests and mirrors on loopback, from which nothing else that is
+    /// private may be reached.
+    PublicOrLoopback,
+}
+
+/// Where an address leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// To anybody: see [`is_public`].
+    Public,
+    /// To this machine: 127.0.0.0/8 or ::1.
+    Loopback,
+    /// To what only some can reach, or nobody.
+    Private,
 }
 
 impl Guard {
-    pub(super) fn allows(self, public: bool) -> bool {
+    pub(super) fn allows(self, reach: Reach) -> bool {
         match self {
             Self::Any => true,
-            Self::PublicOnly => public,
+            Self::PublicOnly => reach == Reach::Public,
+            Self::PublicOrLoopback => reach != Reach::Private,
+        }
+    }
+}
+
+impl Reach {
+    pub(super) fn of(address: IpAddr) -> Self {
+        if is_public(address) {
+            Self::Public
+        } else if address.to_canonical().is_loopback() {
+            Self::Loopback
+        } else {
+            Self::Private
         }
     }
 }
@@ -92,14 +119,16 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether a target that a proxy will resolve can be taken for a public one.
-pub(super) fn is_public_by_name(target: &Target) -> bool {
-    match target.literal() {
-        Some(address) => is_public(address),
-        None => {
-            let host = target.host().trim_end_matches('.');
-            host != "localhost" && !host.ends_with(".localhost")
-        }
+/// Where a target that a proxy will resolve can be taken to lead.
+pub(super) fn reach_by_name(target: &Target) -> Reach {
+    if let Some(address) = target.literal() {
+        return Reach::of(address);
+    }
+    let host = target.host().trim_end_matches('.');
+    if host == "localhost" || host.ends_with(".localhost") {
+        Reach::Loopback
+    } else {
+        Reach::Public
     }
 }
 
@@ -219,7 +248,33 @@ mod tests {
             ("http://[::1]/", false),
         ] {
             let target = Target::of(&Url::parse(url).unwrap()).unwrap();
-            assert_eq!(is_public_by_name(&target), public, "{url}");
+            let reach = reach_by_name(&target);
+            assert_eq!(reach == Reach::Public, public, "{url}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_this_machine_and_nothing_else() {
+        for (address, loopback) in [
+            ("127.0.0.1", true),
+            ("127.9.9.9", true),
+            ("::1", true),
+            ("::ffff:127.0.0.1", true),
+            ("0.0.0.0", false),
+            ("10.0.0.1", false),
+            ("169.254.169.254", false),
+            ("fe80::1", false),
+            ("1.1.1.1", false),
+        ] {
+            let reach = Reach::of(address.parse().unwrap());
+            assert_eq!(reach == Reach::Loopback, loopback, "{address}");
+            let is_public = reach == Reach::Public;
+            assert_eq!(Guard::PublicOnly.allows(reach), is_public, "{address}");
+            assert_eq!(
+                Guard::PublicOrLoopback.allows(reach),
+                is_public || loopback,
+                "{address}"
+            );
         }
     }
 }

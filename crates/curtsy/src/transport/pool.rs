@@ -92,7 +92,7 @@ impl Pool {
                 shelves.by_age.remove(&gone.number);
                 continue;
             }
-            if !guard.allows(kept[index].connection.facts().public) {
+            if !guard.allows(kept[index].connection.facts().reach) {
                 continue;
             }
             if let Connection::Http2(http2) = &kept[index].connection {

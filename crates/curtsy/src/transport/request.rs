@@ -96,6 +96,7 @@ fn absolute(
 mod tests {
     use url::Url;
 
+    use super::super::guard::Reach;
     use super::*;
 
     fn target(url: &str) -> Target {
@@ -105,7 +106,7 @@ mod tests {
     fn facts(forwarded: bool) -> Facts {
         Facts {
             peer: None,
-            public: true,
+            reach: Reach::Public,
             forwarded,
             proxy_authorization: forwarded.then(|| HeaderValue::from_static("Basic c2VjcmV0")),
         }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 use super::error::{TransportError, TransportErrorKind};
-use super::guard::{Guard, is_public};
+use super::guard::{Guard, Reach};
 
 /// One `--resolve HOST:PORT:ADDR[,ADDR]…`: addresses to use for a host and port instead of asking
 /// the resolver.
@@ -110,7 +110,7 @@ impl Resolver {
         }
         let addresses: Vec<SocketAddr> = found
             .into_iter()
-            .filter(|address| guard.allows(is_public(address.ip())))
+            .filter(|address| guard.allows(Reach::of(address.ip())))
             .collect();
         if addresses.is_empty() {
             return Err(TransportError::new(TransportErrorKind::RefusedTarget));

@@ -1,7 +1,7 @@
 //! R3: every hop is a request of its own.
 
 use curtsy::core::Scope;
-use curtsy::transport::{Resolve, Transport, TransportErrorKind};
+use curtsy::transport::{Guard, Resolve, Transport, TransportErrorKind};
 use curtsy::{Client, ErrorKind, Request, clock::Clock};
 use curtsy_origin::Origin;
 use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, HeaderValue};
@@ -17,6 +17,12 @@ fn with_credentials(url: &str) -> Request {
         .header(AUTHORIZATION, value("Bearer secret"))
         .header(COOKIE, value("id=secret"))
         .header(HeaderName::from_static("x-plain"), value("1"))
+        .header(HeaderName::from_static("x-api-key"), secret(value("k")))
+}
+
+fn secret(mut value: HeaderValue) -> HeaderValue {
+    value.set_sensitive(true);
+    value
 }
 
 fn sent(origin: &Origin, path: &str, name: &str) -> Option<String> {
@@ -40,12 +46,12 @@ async fn r3_authorization_and_cookie_stay_behind_when_the_origin_changes() {
         with_credentials(&first.url("/here")).header(HOST, HeaderValue::from_static("chosen.test"));
     let got = response(client.execute(request).await);
     assert_eq!(got.url.as_str(), other.url("/end"));
-    for name in ["authorization", "cookie", "x-plain"] {
+    for name in ["authorization", "cookie", "x-plain", "x-api-key"] {
         assert!(sent(&first, "/there", name).is_some(), "{name}");
         assert!(sent(&first, "/robots.txt", name).is_none(), "{name}");
         assert!(sent(&other, "/robots.txt", name).is_none(), "{name}");
     }
-    for name in ["authorization", "cookie"] {
+    for name in ["authorization", "cookie", "x-api-key"] {
         assert_eq!(sent(&other, "/end", name), None, "{name}");
     }
     assert_eq!(sent(&other, "/end", "x-plain").as_deref(), Some("1"));
@@ -54,6 +60,26 @@ async fn r3_authorization_and_cookie_stay_behind_when_the_origin_changes() {
         Some("chosen.test")
     );
     assert_eq!(sent(&other, "/end", "host"), Some(other.addr().to_string()));
+}
+
+#[tokio::test]
+async fn a_guarded_request_and_its_redirects_stay_on_public_hosts_and_where_it_says_on_loopback() {
+    let origin =
+        origin(r#"{"robots": 404, "pages": {"/away": {"location": "http://10.0.0.1/"}}}"#).await;
+    let client = client(|p| p.max_retries = 0);
+    let get = |url: &str, guard| client.execute(Request::get(url).unwrap().guard(guard));
+    let refused = Some(ErrorKind::Transport(TransportErrorKind::RefusedTarget));
+    let kind = |reply: Result<_, curtsy::Error>| reply.err().map(|error| error.kind());
+    assert_eq!(
+        kind(get(&origin.url("/x"), Guard::PublicOnly).await),
+        refused
+    );
+    let allowed = response(get(&origin.url("/x"), Guard::PublicOrLoopback).await);
+    assert_eq!(allowed.status, 200);
+    assert_eq!(
+        kind(get(&origin.url("/away"), Guard::PublicOrLoopback).await),
+        refused
+    );
 }
 
 #[tokio::test]
