@@ -11,6 +11,7 @@ mod error;
 mod field;
 pub mod id;
 mod keys;
+pub mod pdf;
 mod query;
 mod reason;
 pub mod source;
