@@ -12,6 +12,7 @@ mod field;
 pub mod id;
 mod keys;
 pub mod pdf;
+pub mod plan;
 mod query;
 mod reason;
 pub mod source;
