@@ -73,6 +73,14 @@ impl Unavailable {
         Self::of(Reason::NeedsKey, url)
     }
 
+    /// A page that wants proof of a person or a password came.
+    pub(crate) fn walled(url: &Url) -> Self {
+        Self {
+            status: Some(200),
+            ..Self::of(Reason::Walled, url)
+        }
+    }
+
     /// robots.txt disallows the question.
     pub(crate) fn robots(url: &Url) -> Self {
         Self::of(Reason::Robots, url)

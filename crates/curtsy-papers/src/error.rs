@@ -1,6 +1,7 @@
 //! What could not be done.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A look-up or a download could not be tried at all. Opaque: ask [`kind`](Self::kind), never the text.
 ///
@@ -10,7 +11,7 @@ use std::fmt;
 pub struct Error {
     kind: ErrorKind,
     message: String,
-    source: Option<curtsy::Error>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 /// What kind of failure an [`Error`] is.
@@ -21,6 +22,8 @@ pub enum ErrorKind {
     Configuration,
     /// The engine failed: its store, its log, its end.
     Engine(curtsy::ErrorKind),
+    /// A file cannot be read or written.
+    Disk,
 }
 
 impl Error {
@@ -29,6 +32,14 @@ impl Error {
             kind: ErrorKind::Configuration,
             message: message.into(),
             source: None,
+        }
+    }
+
+    pub(crate) fn disk(what: impl Into<String>, error: std::io::Error) -> Self {
+        Self {
+            kind: ErrorKind::Disk,
+            message: what.into(),
+            source: Some(Arc::new(error)),
         }
     }
 
@@ -44,7 +55,7 @@ impl From<curtsy::Error> for Error {
         Self {
             kind: ErrorKind::Engine(error.kind()),
             message: "the engine failed".to_owned(),
-            source: Some(error),
+            source: Some(Arc::new(error)),
         }
     }
 }
@@ -57,6 +68,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
+        self.source.as_ref().map(|source| &**source as _)
     }
 }

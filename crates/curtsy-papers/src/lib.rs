@@ -15,6 +15,7 @@ pub mod pdf;
 pub mod plan;
 mod query;
 mod reason;
+pub mod retrieve;
 pub mod source;
 
 pub use access::{Access, AccessBuilder};
@@ -26,3 +27,4 @@ pub use id::{ArxivId, Doi, Identifier, NotAnId, Pmcid, Pmid, ShortDoi};
 pub use keys::{Key, Keys};
 pub use query::Query;
 pub use reason::Reason;
+pub use retrieve::{Order, Paper, PaperRetriever};

@@ -98,6 +98,44 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// The reason in a sentence, for people.
+    #[must_use]
+    pub const fn explain(self) -> &'static str {
+        match self {
+            Self::Closed => "No source knows an open copy.",
+            Self::Embargoed => "It is open from a date on.",
+            Self::BadId => "There is no identifier in this line.",
+            Self::UnknownId => "The registry does not know this DOI.",
+            Self::NoPdf => "An open page is known, and no PDF on it.",
+            Self::Walled => "A refusal, a login page or a challenge page came in place of the PDF.",
+            Self::Robots => "The site's robots.txt disallows it.",
+            Self::HtmlInstead => "A web page came in place of the PDF.",
+            Self::NotPdf => "What came is no PDF.",
+            Self::Truncated => "The PDF broke off, also when the rest was asked for.",
+            Self::Empty => "Nothing came in place of the PDF.",
+            Self::WrongPaper => "The PDF is of another work.",
+            Self::TooLarge => "The PDF is larger than allowed.",
+            Self::Checksum => "The PDF is not the one whose checksum the source gives.",
+            Self::RateLimited => "The server wants to be left alone until then.",
+            Self::QuotaSpent => "What the server grants for now has been used.",
+            Self::ServerError => "The server failed.",
+            Self::Timeout => "The server took too long.",
+            Self::Network => "The server could not be reached.",
+            Self::Tls => "The server could not prove who it is.",
+            Self::RefusedTarget => "The address is one that no source may lead to.",
+            Self::RedirectLoop => "The redirects have no end.",
+            Self::Deferred => "It has to wait longer than allowed.",
+            Self::NeedsKey => "The source is asked only with a key.",
+            Self::License => "No copy has one of the licences that are wanted.",
+            Self::RetractedSkipped => "The work was retracted.",
+            Self::Unavailable => {
+                "A source could not be asked, so nobody knows whether there is an open copy."
+            }
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.label())

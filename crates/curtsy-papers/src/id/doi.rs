@@ -137,15 +137,18 @@ pub(super) fn encode(text: &str) -> String {
     utf8_percent_encode(text, NAME).to_string()
 }
 
-/// Cuts a long stem and ends it in a hash of the whole.
-pub(super) fn fit(stem: String) -> String {
+/// Cuts a long stem of a name and ends it in a hash of the whole.
+pub(crate) fn fit(stem: &str) -> String {
     if stem.len() <= MAX_STEM {
-        return stem;
+        return stem.to_owned();
     }
     let digest = Sha256::digest(stem.as_bytes());
     let hash: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
-    // The stem is ASCII by now.
-    format!("{}-{hash}", &stem[..MAX_STEM - 1 - hash.len()])
+    let mut end = MAX_STEM - 1 - hash.len();
+    while !stem.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}-{hash}", &stem[..end])
 }
 
 /// Where the suffix starts in a text that starts as a DOI does: `10.`, four to nine digits, and perhaps

@@ -16,6 +16,7 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 
 pub use arxiv::ArxivId;
+pub(crate) use doi::fit;
 pub use doi::{Doi, ShortDoi, decode_doi, encode_doi};
 pub use pubmed::{Pmcid, Pmid};
 pub use read::{Note, Read};
@@ -79,7 +80,7 @@ impl Identifier {
             Self::Doi(_) | Self::ShortDoi(_) | Self::Arxiv(_) => doi::encode(&encoded),
             Self::Pmid(_) | Self::Pmcid(_) => encoded,
         };
-        doi::fit(format!("{kind}-{encoded}"))
+        doi::fit(&format!("{kind}-{encoded}"))
     }
 
     /// Where a person opens it.

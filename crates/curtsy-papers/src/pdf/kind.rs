@@ -59,7 +59,7 @@ const CHALLENGES: [&str; 12] = [
 impl Body {
     /// By the beginning of a body.
     #[must_use]
-    pub(super) fn of(head: &[u8]) -> Self {
+    pub(crate) fn of(head: &[u8]) -> Self {
         let head = head
             .strip_prefix(b"\xef\xbb\xbf")
             .unwrap_or(head)

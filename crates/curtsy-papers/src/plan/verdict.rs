@@ -160,7 +160,8 @@ impl Verdict {
 
 impl Plan {
     /// How it ends where there is no more to do.
-    pub(super) fn verdict(&self) -> Verdict {
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
         if self.got.is_some() {
             return Verdict::there(Outcome::Pdf);
         }

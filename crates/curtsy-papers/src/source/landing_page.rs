@@ -2,7 +2,8 @@
 //!
 //! Taken are `citation_pdf_url` (what search engines for papers read) and then `<link type="application/pdf">`,
 //! both relative to the page. Never taken are links in its body: supplements and guides for authors end in
-//! `.pdf` too. A page whose `citation_doi` names another work gives nothing.
+//! `.pdf` too. Its `citation_doi`
+//! says which work it is about: one about another work is of no use.
 
 use std::cell::RefCell;
 
@@ -10,9 +11,8 @@ use lol_html::element;
 use lol_html::html_content::Element;
 use url::Url;
 
-use super::{Location, SourceId, markup};
+use super::{Ids, Location, SourceId, markup};
 use crate::field::is_sound;
-use crate::id::Doi;
 
 /// The most of a page that is read, in bytes. Heads are at the beginning, and rarely above 100 KB.
 pub const MAX_PAGE: usize = 1024 * 1024;
@@ -20,28 +20,16 @@ pub const MAX_PAGE: usize = 1024 * 1024;
 /// What the head of a page says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
+    /// Which work it is about, where it says so.
+    pub ids: Ids,
     /// The PDFs that it names, the likeliest first.
     pub pdfs: Vec<Location>,
-    /// Its `citation_doi` names another work than was asked for.
-    pub is_other_work: bool,
 }
 
-/// Reads the page at `url`, where the redirects had led to, about the work `doi`.
+/// Reads the page at `url`, where the redirects had led to.
 #[must_use]
-pub fn read(body: &[u8], url: &Url, doi: Option<&Doi>) -> Page {
+pub fn read(body: &[u8], url: &Url) -> Page {
     let head = Head::read(&body[..body.len().min(MAX_PAGE)]);
-    let named = head
-        .doi
-        .as_deref()
-        .and_then(|text| text.parse::<Doi>().ok());
-    if let (Some(named), Some(doi)) = (&named, doi)
-        && named != doi
-    {
-        return Page {
-            pdfs: Vec::new(),
-            is_other_work: true,
-        };
-    }
     let base = head.base.and_then(|base| url.join(&base).ok());
     let base = base.as_ref().unwrap_or(url);
     let mut pdfs: Vec<Location> = Vec::new();
@@ -53,10 +41,11 @@ pub fn read(body: &[u8], url: &Url, doi: Option<&Doi>) -> Page {
             pdfs.push(Location::pdf(pdf, SourceId::LandingPage));
         }
     }
-    Page {
-        pdfs,
-        is_other_work: false,
-    }
+    let ids = Ids {
+        doi: head.doi.and_then(|text| text.parse().ok()),
+        ..Ids::default()
+    };
+    Page { ids, pdfs }
 }
 
 /// The fields of a head that count.
@@ -119,16 +108,15 @@ impl Head {
 mod tests {
     use super::*;
 
-    fn page(body: &str, doi: &str) -> Page {
+    fn page(body: &str) -> Page {
         let url = Url::parse("https://journal.example.org/articles/0042").unwrap();
-        let doi = doi.parse().unwrap();
-        read(body.as_bytes(), &url, Some(&doi))
+        read(body.as_bytes(), &url)
     }
 
     #[test]
     fn the_head_is_read_and_links_of_the_body_are_not() {
         let body = include_str!("../../testdata/landing_page.html");
-        let page = page(body, "10.5555/curtsy.2024.0042");
+        let page = page(body);
         let urls: Vec<_> = page.pdfs.iter().map(|pdf| pdf.url.as_str()).collect();
         assert_eq!(
             urls,
@@ -140,18 +128,17 @@ mod tests {
     }
 
     #[test]
-    fn a_page_about_another_work_gives_nothing() {
+    fn a_page_says_which_work_it_is_about() {
         let body = include_str!("../../testdata/landing_page_wrong_doi.html");
-        let page = page(body, "10.5555/curtsy.2024.0042");
-        assert!(page.is_other_work);
-        assert_eq!(page.pdfs, []);
+        let page = page(body);
+        assert_eq!(page.ids.doi, "10.5555/another.paper".parse().ok());
     }
 
     #[test]
     fn addresses_follow_the_base_and_keep_to_http() {
         let body = r#"<HTML><head><base href="/b/"><META NAME="Citation_PDF_URL" CONTENT="x.pdf?a=1&amp;b=2">
             <meta name="citation_pdf_url" content="javascript:alert(1)"></head>"#;
-        let page = page(body, "10.5555/x");
+        let page = page(body);
         let urls: Vec<_> = page.pdfs.iter().map(|pdf| pdf.url.as_str()).collect();
         assert_eq!(urls, ["https://journal.example.org/b/x.pdf?a=1&b=2"]);
     }
@@ -171,7 +158,7 @@ mod tests {
             &tags,
             &attribute,
         ] {
-            assert_eq!(page(body, "10.5555/x").pdfs, []);
+            assert_eq!(page(body).pdfs, []);
         }
     }
 }
