@@ -1,5 +1,6 @@
 //! What becomes of a question to a provider.
 
+use bytes::Bytes;
 use curtsy::core::Timestamp;
 use curtsy::core::audit::redacted;
 use curtsy::transport::TransportErrorKind;
@@ -7,8 +8,10 @@ use curtsy::{Deferred, ErrorKind, Response};
 use http::StatusCode;
 use url::Url;
 
+use crate::endpoint::Provider;
 use crate::error::Error;
 use crate::reason::Reason;
+use crate::source::Unreadable;
 
 /// A provider's answer, or why there is none.
 ///
@@ -58,6 +61,24 @@ impl<T> Answer<T> {
         self.and_then(|found| Answer::Found(read(found)))
     }
 
+    /// What was found, or that there is nothing; everything else is a provider that is as good as unavailable, and
+    /// proves nothing.
+    ///
+    /// # Errors
+    /// Why nobody knows.
+    pub(crate) fn settle(self, provider: Provider) -> Result<Option<T>, Unavailable> {
+        match self {
+            Self::Found(found) => Ok(Some(found)),
+            Self::NotFound => Ok(None),
+            Self::Unavailable(why) => Err(why),
+            Self::Rejected(status) => Err(Unavailable {
+                status: Some(status.as_u16()),
+                ..Unavailable::at(provider)
+            }),
+            Self::Malformed(_) => Err(Unavailable::at(provider)),
+        }
+    }
+
     /// What was found.
     pub fn found(self) -> Option<T> {
         match self {
@@ -67,7 +88,26 @@ impl<T> Answer<T> {
     }
 }
 
+impl Answer<Bytes> {
+    /// Reads what was found.
+    pub fn read<T>(self, read: impl FnOnce(&[u8]) -> Result<T, Unreadable>) -> Answer<T> {
+        self.and_then(|body| {
+            read(&body).map_or(Answer::Malformed("not what was asked for"), Answer::Found)
+        })
+    }
+}
+
 impl Unavailable {
+    /// It answers, but not what it is asked.
+    fn at(provider: Provider) -> Self {
+        Self {
+            reason: Reason::Unavailable,
+            host: provider.name().to_owned(),
+            status: None,
+            until: None,
+        }
+    }
+
     /// It is not asked without its key.
     pub(crate) fn needs_key(url: &Url) -> Self {
         Self::of(Reason::NeedsKey, url)

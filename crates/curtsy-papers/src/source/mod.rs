@@ -208,7 +208,7 @@ impl Finding {
 pub struct Unreadable;
 
 /// An answer that must be a JSON object.
-fn object(body: &[u8]) -> Result<Value, Unreadable> {
+pub(crate) fn object(body: &[u8]) -> Result<Value, Unreadable> {
     match serde_json::from_slice(body) {
         Ok(value @ Value::Object(_)) => Ok(value),
         _ => Err(Unreadable),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod convert;
 #[path = "../world/mod.rs"]
 #[allow(
     dead_code,

@@ -1,0 +1,4 @@
+//! PubMed.
+
+pub(crate) mod esearch;
+pub(crate) mod summary;
