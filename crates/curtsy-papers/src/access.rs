@@ -7,6 +7,8 @@ use curtsy::transport::Guard;
 use curtsy::{Client, ClientBuilder, Policies, Reply, Request, Response};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Method};
+use jiff::civil::Date;
+use jiff::tz::Offset;
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -100,6 +102,14 @@ impl Access {
     #[must_use]
     pub fn may_ask(&self, provider: Provider) -> bool {
         !provider.endpoint().needs_key || self.shared.keys.of(provider).is_some()
+    }
+
+    /// The day by the client's clock, UTC.
+    #[must_use]
+    pub fn today(&self) -> Date {
+        let now = i64::try_from(self.shared.client.now().as_secs()).unwrap_or(i64::MAX);
+        let now = jiff::Timestamp::from_second(now).unwrap_or(jiff::Timestamp::MAX);
+        Offset::UTC.to_datetime(now).date()
     }
 
     /// Asks a provider, and reads what it says to its end.

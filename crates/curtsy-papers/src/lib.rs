@@ -5,6 +5,7 @@
 
 mod access;
 mod answer;
+pub mod cite;
 mod contact;
 mod convert;
 pub mod endpoint;
@@ -13,8 +14,9 @@ mod field;
 pub mod id;
 mod keys;
 pub mod pdf;
+mod plain;
 pub mod plan;
-mod pubmed;
+pub mod pubmed;
 mod query;
 mod reason;
 pub mod retrieve;
@@ -28,6 +30,7 @@ pub use endpoint::{Endpoint, Endpoints, Provider};
 pub use error::{Error, ErrorKind};
 pub use id::{ArxivId, Doi, Identifier, NotAnId, Pmcid, Pmid, ShortDoi};
 pub use keys::{Key, Keys};
+pub use pubmed::{PubMedSearcher, SearchOptions};
 pub use query::Query;
 pub use reason::Reason;
 pub use retrieve::{Order, Paper, PaperRetriever};

@@ -1,4 +1,16 @@
-//! PubMed.
+//! PubMed: searches of any size, and the records of what they find.
 
+mod article;
+mod dates;
+pub(crate) mod efetch;
 pub(crate) mod esearch;
+mod europe_pmc;
+mod hits;
+mod search;
 pub(crate) mod summary;
+mod tree;
+
+pub use article::{Article, Author, Citation, Kind, Section};
+pub use dates::{DateRange, DateType, InvertedDates};
+pub use hits::Hits;
+pub use search::{Engine, Order, PubMedSearcher, PubMedSearcherBuilder, SearchOptions};

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod cite;
 mod convert;
+mod search;
 #[path = "../world/mod.rs"]
 #[allow(
     dead_code,
