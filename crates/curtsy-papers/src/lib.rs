@@ -20,6 +20,7 @@ pub mod pubmed;
 mod query;
 mod reason;
 pub mod retrieve;
+mod references;
 pub mod source;
 
 pub use access::{Access, AccessBuilder};
@@ -34,3 +35,4 @@ pub use pubmed::{PubMedSearcher, SearchOptions};
 pub use query::Query;
 pub use reason::Reason;
 pub use retrieve::{Order, Paper, PaperRetriever};
+pub use references::{Reference, ReferenceRetriever, ReferenceRetrieverBuilder, References};

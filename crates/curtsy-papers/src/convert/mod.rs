@@ -171,5 +171,6 @@ async fn ask_records(access: &Access, all: &mut [Conversion]) -> Result<(), Erro
 
 async fn records(access: &Access, pmids: &[Pmid]) -> Result<Answer<Vec<Ids>>, Error> {
     let answer = access.ask(Provider::Ncbi, summary::query(pmids)).await?;
-    Ok(answer.read(summary::read))
+    let records = answer.read(summary::read);
+    Ok(records.map(|records| records.into_iter().map(|record| record.ids).collect()))
 }
