@@ -29,7 +29,10 @@ pub(crate) use job::{
     StateCommand, WorkArgs,
 };
 pub(crate) use pace::PaceArgs;
-pub(crate) use paper::{PaperArgs, PaperCommand, PaperOptions, SourcesArgs};
+pub(crate) use paper::{
+    CiteArgs, DateArg, EngineArg, IdsArgs, OrderArg, PaperArgs, PaperCommand, PaperOptions,
+    SearchArgs, SourcesArgs, WorksArgs,
+};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use watching::WatchingArgs;
 

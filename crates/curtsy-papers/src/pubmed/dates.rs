@@ -22,10 +22,17 @@ pub struct DateRange {
     to: Date,
 }
 
-/// A range that ends before it begins.
+/// What is no range of dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the first date lies behind the last")]
-pub struct InvertedDates;
+#[non_exhaustive]
+pub enum BadDates {
+    /// It is no date.
+    #[error("is no date: write 2024, 2024-02 or 2024-02-03")]
+    Malformed,
+    /// It ends before it begins.
+    #[error("ends before it begins")]
+    Inverted,
+}
 
 /// Nothing that PubMed has is older.
 const FIRST: Date = date(1500, 1, 1);
@@ -49,17 +56,28 @@ impl DateRange {
     ///
     /// # Errors
     /// It ends before it begins.
-    pub fn new(from: Option<Date>, to: Option<Date>, today: Date) -> Result<Self, InvertedDates> {
+    pub fn new(from: Option<Date>, to: Option<Date>, today: Date) -> Result<Self, BadDates> {
         let whole = Self::whole(today);
         let range = Self {
             from: from.unwrap_or(whole.from),
             to: to.unwrap_or(whole.to),
         };
         if range.from > range.to {
-            Err(InvertedDates)
+            Err(BadDates::Inverted)
         } else {
             Ok(range)
         }
+    }
+
+    /// A range of which either end may be open, as people write dates: `2024`, `2024-02`, `2024-02-03`, also with
+    /// slashes. A year or a month counts from its first day or to its last.
+    ///
+    /// # Errors
+    /// An end is no date, or it ends before it begins.
+    pub fn parse(from: Option<&str>, to: Option<&str>, today: Date) -> Result<Self, BadDates> {
+        let first = from.map(parse).transpose()?.map(|day| day.0);
+        let last = to.map(parse).transpose()?.map(|day| day.1);
+        Self::new(first, last, today)
     }
 
     /// Every date that a record may have.
@@ -100,6 +118,40 @@ impl DateRange {
     }
 }
 
+/// The first and the last day of what a text names.
+fn parse(text: &str) -> Result<(Date, Date), BadDates> {
+    let mut parts = text.trim().split(['-', '/']).map(|part| {
+        let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        part.parse::<i16>().ok().filter(|_| is_number)
+    });
+    let mut next = || match parts.next() {
+        None => Ok(None),
+        Some(Some(part)) => Ok(Some(part)),
+        Some(None) => Err(BadDates::Malformed),
+    };
+    let (year, month, day) = (next()?, next()?, next()?);
+    let small = |part: Option<i16>, usual| {
+        part.map_or(Ok(usual), |part| {
+            i8::try_from(part).map_err(|_| BadDates::Malformed)
+        })
+    };
+    let year = year
+        .filter(|year| (1_000..=9_999).contains(year))
+        .ok_or(BadDates::Malformed)?;
+    let date = |month, day| Date::new(year, month, day).map_err(|_| BadDates::Malformed);
+    let first = date(small(month, 1)?, small(day, 1)?)?;
+    let last = match (month, day) {
+        (_, Some(_)) => first,
+        (Some(_), None) => first.last_of_month(),
+        (None, None) => date(12, 31)?,
+    };
+    if next()?.is_some() {
+        Err(BadDates::Malformed)
+    } else {
+        Ok((first, last))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,7 +172,7 @@ mod tests {
         );
         assert_eq!(
             range(Some(TODAY), Some(date(2020, 1, 1))),
-            Err(InvertedDates)
+            Err(BadDates::Inverted)
         );
     }
 
@@ -142,5 +194,33 @@ mod tests {
             day = day.tomorrow().unwrap();
         }
         assert_eq!(days, expected);
+    }
+
+    #[test]
+    fn dates_are_read_as_people_write_them() {
+        let range = |from, to| DateRange::parse(Some(from), Some(to), TODAY).map(DateRange::ends);
+        let text = |from: &str, to: &str| Ok((from.to_owned(), to.to_owned()));
+        assert_eq!(range("2023", "2024"), text("2023/01/01", "2024/12/31"));
+        assert_eq!(
+            range("2023-02", "2024/02"),
+            text("2023/02/01", "2024/02/29")
+        );
+        assert_eq!(
+            range("2023-02-03", "2023-02-03"),
+            text("2023/02/03", "2023/02/03")
+        );
+        for wrong in [
+            "",
+            "x",
+            "24",
+            "2024-13",
+            "2024-02-30",
+            "2024-1-1-1",
+            "+2024",
+            "2024-",
+        ] {
+            assert_eq!(range(wrong, "2025"), Err(BadDates::Malformed), "{wrong}");
+        }
+        assert_eq!(range("2025", "2024"), Err(BadDates::Inverted));
     }
 }

@@ -11,6 +11,6 @@ pub(crate) mod summary;
 mod tree;
 
 pub use article::{Article, Author, Citation, Kind, Section};
-pub use dates::{DateRange, DateType, InvertedDates};
+pub use dates::{BadDates, DateRange, DateType};
 pub use hits::Hits;
 pub use search::{Engine, Order, PubMedSearcher, PubMedSearcherBuilder, SearchOptions};

@@ -1,8 +1,12 @@
 //! `curtsy paper`.
 
+mod lookup;
+
 use clap::{Args, Subcommand};
 
 use super::{ConnectionArgs, Options, PaceArgs, StoreArgs};
+
+pub(crate) use lookup::{CiteArgs, DateArg, EngineArg, IdsArgs, OrderArg, SearchArgs, WorksArgs};
 
 /// `curtsy paper`.
 #[derive(Args, Debug)]
@@ -16,6 +20,16 @@ pub(crate) struct PaperArgs {
 /// What `curtsy paper` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PaperCommand {
+    /// Search PubMed or Europe PMC: a table, CSV, JSON Lines, or identifiers to pipe into `batch`
+    Search(Box<SearchArgs>),
+    /// List what a paper cites: of PubMed, Europe PMC and Crossref, each work once
+    Refs(Box<WorksArgs>),
+    /// List what cites a paper: of PubMed, Europe PMC and, with a key, OpenAlex, each work once
+    CitedBy(Box<WorksArgs>),
+    /// Find the other names of papers: DOI, PMID, PMCID, arXiv
+    Ids(Box<IdsArgs>),
+    /// Print citations: BibTeX, RIS, CSL-JSON or text
+    Cite(Box<CiteArgs>),
     /// List the interfaces that are asked: their rates, where those come from, and which keys are at hand
     Sources(Box<SourcesArgs>),
 }

@@ -1,13 +1,29 @@
 //! `curtsy paper`: papers by their identifiers.
 
+mod cite;
+mod given;
+mod ids;
+mod search;
 mod sources;
+mod unavailable;
+mod works;
+
+use curtsy_papers::Access;
 
 use crate::args::{GlobalArgs, PaperArgs, PaperCommand, PaperOptions};
 use crate::failure::{Exit, Failure};
+use crate::notices::notices;
+use crate::output::say;
+use crate::session;
 use crate::settings::{Flags, Settings};
 
 pub(crate) fn run(args: &PaperArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
     match &args.command {
+        PaperCommand::Search(args) => search::run(args, global),
+        PaperCommand::Refs(args) => works::run(args, works::List::References, global),
+        PaperCommand::CitedBy(args) => works::run(args, works::List::Citing, global),
+        PaperCommand::Ids(args) => ids::run(args, global),
+        PaperCommand::Cite(args) => cite::run(args, global),
         PaperCommand::Sources(args) => sources::run(args, global),
     }
 }
@@ -22,4 +38,14 @@ fn settings(options: &PaperOptions, global: &GlobalArgs) -> Result<Settings, Fai
         options: &options.options(),
         json: false,
     })
+}
+
+/// The way to the providers, as options and configuration want it.
+///
+/// # Errors
+/// The configuration is wrong, there is no contact, or the state store cannot be opened.
+async fn access(options: &PaperOptions, global: &GlobalArgs) -> Result<Access, Failure> {
+    let settings = settings(options, global)?;
+    let notices = notices(settings.fetch.verbosity, say);
+    session::access(&settings, options.respect_robots_txt, notices).await
 }
