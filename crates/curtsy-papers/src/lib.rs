@@ -11,6 +11,8 @@ mod convert;
 pub mod endpoint;
 mod error;
 mod field;
+#[cfg(test)]
+mod hostile;
 pub mod id;
 mod keys;
 pub mod pdf;

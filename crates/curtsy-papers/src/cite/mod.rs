@@ -8,7 +8,7 @@ mod bibliography;
 mod bibtex;
 mod item;
 mod key;
-mod read;
+pub(crate) mod read;
 mod ris;
 mod text;
 

@@ -10,7 +10,7 @@ use crate::source::{Unreadable, object};
 const MOST_AUTHORS: usize = 10_000;
 
 /// CSL-JSON, as content negotiation gives it.
-pub(super) fn csl_json(body: &[u8]) -> Result<Item, Unreadable> {
+pub(crate) fn csl_json(body: &[u8]) -> Result<Item, Unreadable> {
     let record = object(body)?;
     if record.text("title").is_none() && record.text("DOI").is_none() {
         return Err(Unreadable);
@@ -19,7 +19,7 @@ pub(super) fn csl_json(body: &[u8]) -> Result<Item, Unreadable> {
 }
 
 /// A work of Crossref: CSL-JSON but for its types, its lists of titles, and the names of groups.
-pub(super) fn crossref(body: &[u8]) -> Result<Item, Unreadable> {
+pub(crate) fn crossref(body: &[u8]) -> Result<Item, Unreadable> {
     let answer = object(body)?;
     let work = answer.part("message");
     if !work.is_object() {
@@ -60,7 +60,7 @@ fn read(record: &Value) -> Item {
 }
 
 /// The attributes of a DOI of DataCite.
-pub(super) fn datacite(body: &[u8]) -> Result<Item, Unreadable> {
+pub(crate) fn datacite(body: &[u8]) -> Result<Item, Unreadable> {
     let answer = object(body)?;
     let work = answer.part("data").part("attributes");
     if !work.is_object() {

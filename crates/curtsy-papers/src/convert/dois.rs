@@ -117,7 +117,7 @@ fn query(dois: &[Doi]) -> Query {
 }
 
 /// Only a record of PubMed's has a PMID: a preprint's number is another.
-fn read(body: &[u8]) -> Result<Vec<Ids>, Unreadable> {
+pub(crate) fn read(body: &[u8]) -> Result<Vec<Ids>, Unreadable> {
     let answer = object(body)?;
     if !answer.part("resultList").is_object() {
         return Err(Unreadable);

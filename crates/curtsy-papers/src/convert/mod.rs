@@ -9,7 +9,7 @@
 //! "Not found" of the converter means not in PubMed Central and nothing about PubMed; and a first hit that nobody
 //! confirmed is somebody else's paper.
 
-mod dois;
+pub(crate) mod dois;
 mod one;
 
 use std::collections::HashMap;

@@ -30,9 +30,9 @@ pub(super) struct Cursor {
     first: Option<Vec<Article>>,
 }
 
-struct Page {
+pub(crate) struct Page {
     count: u64,
-    articles: Vec<Article>,
+    pub(crate) articles: Vec<Article>,
     next: Option<String>,
 }
 
@@ -111,7 +111,7 @@ fn query(search: &str, options: &SearchOptions) -> String {
     query
 }
 
-fn read(body: &[u8]) -> Result<Page, Unreadable> {
+pub(crate) fn read(body: &[u8]) -> Result<Page, Unreadable> {
     let answer = object(body)?;
     let results = answer.part("resultList");
     if !results.is_object() {

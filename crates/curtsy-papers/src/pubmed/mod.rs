@@ -4,7 +4,7 @@ mod article;
 mod dates;
 pub(crate) mod efetch;
 pub(crate) mod esearch;
-mod europe_pmc;
+pub(crate) mod europe_pmc;
 mod hits;
 mod search;
 pub(crate) mod summary;

@@ -16,7 +16,7 @@ pub(super) async fn fetch(access: &Access, doi: &Doi) -> Result<Answer<Vec<Refer
     Ok(answer.read(read))
 }
 
-fn read(body: &[u8]) -> Result<Vec<Reference>, Unreadable> {
+pub(crate) fn read(body: &[u8]) -> Result<Vec<Reference>, Unreadable> {
     let answer = object(body)?;
     let work = answer.part("message");
     if !work.is_object() {

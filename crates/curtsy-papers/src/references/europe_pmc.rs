@@ -16,7 +16,7 @@ use crate::source::{Unreadable, object};
 const PAGE: usize = 1_000;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum List {
+pub(crate) enum List {
     References,
     Citations,
 }
@@ -60,7 +60,7 @@ pub(super) async fn fetch(
 }
 
 /// How many there are, and those of this page.
-fn read(body: &[u8], list: List) -> Result<(u64, Vec<Reference>), Unreadable> {
+pub(crate) fn read(body: &[u8], list: List) -> Result<(u64, Vec<Reference>), Unreadable> {
     let answer = object(body)?;
     let (_, outer, inner) = list.names();
     let count = answer.number("hitCount").ok_or(Unreadable)?;

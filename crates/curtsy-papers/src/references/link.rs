@@ -57,7 +57,7 @@ fn reference(pmid: Pmid, records: &[Summary]) -> Reference {
 }
 
 /// Where nothing cites it, there are no lists at all.
-fn read(body: &[u8]) -> Result<Vec<Pmid>, Unreadable> {
+pub(crate) fn read(body: &[u8]) -> Result<Vec<Pmid>, Unreadable> {
     let answer = object(body)?;
     if !answer.part("linksets").is_array() {
         return Err(Unreadable);

@@ -3,9 +3,9 @@
 //! References are of PubMed's record (all its lists), of Europe PMC and of Crossref; citing works are of PubMed's
 //! links, of Europe PMC and, with a key, of OpenAlex.
 
-mod crossref;
-mod europe_pmc;
-mod link;
+pub(crate) mod crossref;
+pub(crate) mod europe_pmc;
+pub(crate) mod link;
 mod merge;
 mod open_alex;
 
