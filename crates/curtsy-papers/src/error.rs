@@ -43,6 +43,11 @@ impl Error {
         }
     }
 
+    /// Whether it is only that nothing departs any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.kind == ErrorKind::Engine(curtsy::ErrorKind::Closed)
+    }
+
     /// What kind of failure this is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -5,6 +5,7 @@
 
 mod access;
 mod answer;
+pub mod batch;
 pub mod cite;
 mod contact;
 mod convert;
@@ -23,10 +24,12 @@ mod query;
 mod reason;
 pub mod retrieve;
 mod references;
+pub mod retrieve;
 pub mod source;
 
 pub use access::{Access, AccessBuilder};
 pub use answer::{Answer, Unavailable};
+pub use batch::{Batch, BatchOptions};
 pub use contact::{Contact, ContactError};
 pub use convert::{Conversion, Lookup, convert_ids, doi_to_pmid, pmid_to_doi};
 pub use endpoint::{Endpoint, Endpoints, Provider};
@@ -38,3 +41,4 @@ pub use query::Query;
 pub use reason::Reason;
 pub use retrieve::{Order, Paper, PaperRetriever};
 pub use references::{Reference, ReferenceRetriever, ReferenceRetrieverBuilder, References};
+pub use retrieve::{Order, Paper, PaperRetriever};

@@ -99,6 +99,43 @@ impl Reason {
 }
 
 impl Reason {
+    /// All of them.
+    pub const ALL: [Self; 27] = [
+        Self::Closed,
+        Self::Embargoed,
+        Self::BadId,
+        Self::UnknownId,
+        Self::NoPdf,
+        Self::Walled,
+        Self::Robots,
+        Self::HtmlInstead,
+        Self::NotPdf,
+        Self::Truncated,
+        Self::Empty,
+        Self::WrongPaper,
+        Self::TooLarge,
+        Self::Checksum,
+        Self::RateLimited,
+        Self::QuotaSpent,
+        Self::ServerError,
+        Self::Timeout,
+        Self::Network,
+        Self::Tls,
+        Self::RefusedTarget,
+        Self::RedirectLoop,
+        Self::Deferred,
+        Self::NeedsKey,
+        Self::License,
+        Self::RetractedSkipped,
+        Self::Unavailable,
+    ];
+
+    /// The one of that label.
+    #[must_use]
+    pub fn named(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.label() == label)
+    }
+
     /// The reason in a sentence, for people.
     #[must_use]
     pub const fn explain(self) -> &'static str {

@@ -290,15 +290,12 @@ impl Plan {
     }
 
     /// Takes names of the work that are known from elsewhere: an answer about many papers at once.
-    pub fn converted(&mut self, ids: Option<&Ids>) {
+    pub fn converted(&mut self, answer: Answer<Ids>) {
         let question = Question::Convert(self.id.clone());
-        let answer = match ids {
-            Some(ids) => Answer::Found(Finding {
-                ids: ids.clone(),
-                ..Finding::default()
-            }),
-            None => Answer::NotFound,
-        };
+        let answer = answer.map(|ids| Finding {
+            ids,
+            ..Finding::default()
+        });
         self.answered(&question, answer);
     }
 

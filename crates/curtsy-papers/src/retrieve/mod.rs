@@ -22,6 +22,7 @@ pub use paper::{Attempt, Paper, Stored};
 pub use sidecar::Sidecar;
 
 use crate::access::Access;
+use crate::answer::Answer;
 use crate::error::Error;
 use crate::id::Identifier;
 use crate::plan::{Doors, Plan, Step, Wishes};
@@ -58,9 +59,8 @@ pub struct Order {
     pub id: Identifier,
     /// As the user gave it.
     pub given: String,
-    /// What the ID converter said of it, where that was asked about many at once: `Some(None)` if it is not in PubMed
-    /// Central.
-    pub converted: Option<Option<Ids>>,
+    /// What the ID converter said of it, where that was asked about many at once.
+    pub converted: Option<Answer<Ids>>,
 }
 
 impl From<Identifier> for Order {
@@ -159,7 +159,7 @@ impl PaperRetriever {
         let Shared { wishes, doors, .. } = &*self.shared;
         let mut plan = Plan::new(order.id.clone(), Arc::clone(wishes), Arc::clone(doors));
         if let Some(converted) = &order.converted {
-            plan.converted(converted.as_ref());
+            plan.converted(converted.clone());
         }
         Way::new(plan)
     }

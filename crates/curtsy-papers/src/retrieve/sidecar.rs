@@ -273,6 +273,7 @@ impl Paper {
             "attempts": self.requests(),
             "host": verdict.host,
             "status": verdict.status,
+            "not_asked": self.not_asked,
             "link": match verdict.outcome {
                 Outcome::Pdf | Outcome::Had => self.id.link(),
                 _ => self.link(),

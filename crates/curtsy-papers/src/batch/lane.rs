@@ -1,0 +1,259 @@
+//! The papers that are under way.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::sync::Arc;
+
+use curtsy::core::Timestamp;
+use curtsy::store::queue::MAX_PAGE;
+use curtsy::store::{Lease, LeasedScope, Page, QueuedUrl, Rest, Settlement, UrlId};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::report::PAPERS;
+use super::{ARXIV, ARXIV_JOBS, BAD, LEASE, Origin, Shared, WORKER, failed, word};
+use crate::answer::Answer;
+use crate::error::Error;
+use crate::id::Identifier;
+use crate::plan::{Outcome, Verdict};
+use crate::reason::Reason;
+use crate::retrieve::Order;
+use crate::source::{Ids, idconv};
+
+/// Takes papers up until none is due.
+pub(super) async fn work(shared: &Arc<Shared>, jobs: usize) -> Result<(), Error> {
+    let mut lanes: JoinSet<Result<(), Error>> = JoinSet::new();
+    let leased = shared
+        .queue
+        .lease_due(WORKER, 2, MAX_PAGE, LEASE, shared.now())
+        .await;
+    for leased in leased.map_err(failed)? {
+        let width = match leased.lease.scope() {
+            ARXIV => ARXIV_JOBS,
+            _ => jobs.max(1),
+        };
+        let lane = Lane::new(Arc::clone(shared), leased, width);
+        lanes.spawn(lane.run());
+    }
+    let mut first = Ok(());
+    while let Some(ended) = lanes.join_next().await {
+        let ended =
+            ended.unwrap_or_else(|error| Err(Error::disk("a paper", std::io::Error::other(error))));
+        if ended.is_err() && first.is_ok() {
+            // The others could go on, but nothing of theirs would be complete.
+            shared.retriever.access().client().close();
+            first = ended;
+        }
+    }
+    first
+}
+
+/// Papers of one scope.
+struct Lane {
+    shared: Arc<Shared>,
+    lease: Lease,
+    width: usize,
+    waiting: VecDeque<QueuedUrl>,
+    converted: HashMap<UrlId, Answer<Ids>>,
+    more: bool,
+    renewed: Timestamp,
+}
+
+/// The end of a paper, as the queue is told of it.
+type Ended = Result<(Settlement, Outcome, Value), Error>;
+
+impl Lane {
+    fn new(shared: Arc<Shared>, leased: LeasedScope, width: usize) -> Self {
+        Self {
+            renewed: shared.now(),
+            shared,
+            lease: leased.lease,
+            width,
+            waiting: leased.urls.into(),
+            converted: HashMap::new(),
+            more: true,
+        }
+    }
+
+    async fn run(mut self) -> Result<(), Error> {
+        let worked = self.work().await;
+        let released = vec![(self.lease.clone(), Rest::Due(Timestamp::EPOCH))];
+        self.shared.queue.release(released).await.map_err(failed)?;
+        worked
+    }
+
+    async fn work(&mut self) -> Result<(), Error> {
+        let mut under_way: JoinSet<Ended> = JoinSet::new();
+        self.refill(true).await?;
+        loop {
+            while under_way.len() < self.width {
+                if self.waiting.is_empty() {
+                    self.refill(false).await?;
+                }
+                let Some(queued) = self.waiting.pop_front() else {
+                    break;
+                };
+                let converted = self.converted.remove(&queued.id);
+                under_way.spawn(Box::pin(retrieve(
+                    Arc::clone(&self.shared),
+                    queued,
+                    converted,
+                )));
+            }
+            let Some(ended) = under_way.join_next().await else {
+                return Ok(());
+            };
+            let mut all = vec![ended];
+            while let Some(ended) = under_way.try_join_next() {
+                all.push(ended);
+            }
+            let mut ends = Vec::new();
+            let mut broken = None;
+            for ended in all {
+                match ended.unwrap_or_else(|error| {
+                    Err(Error::disk("a paper", std::io::Error::other(error)))
+                }) {
+                    Ok(end) => ends.push(end),
+                    Err(error) => broken = broken.or(Some(error)),
+                }
+            }
+            self.settle(ends).await?;
+            if let Some(error) = broken {
+                return Err(error);
+            }
+            self.renew().await?;
+        }
+    }
+
+    /// Takes papers out of the queue, and has as many as possible converted at once.
+    async fn refill(&mut self, is_first: bool) -> Result<(), Error> {
+        while self.more && self.waiting.len() < idconv::MAX_IDS {
+            let now = self.shared.now();
+            let page = self.shared.queue.more(&mut self.lease, MAX_PAGE, now).await;
+            match page.map_err(failed)? {
+                Page::Urls(urls) if !urls.is_empty() => self.waiting.extend(urls),
+                Page::Urls(_) | Page::Lost => self.more = false,
+            }
+        }
+        if self.lease.scope() == ARXIV || (self.waiting.len() < 2 && !is_first) {
+            return Ok(());
+        }
+        for kind in ["doi", "pmid"] {
+            let papers: Vec<(UrlId, Identifier)> = self
+                .waiting
+                .iter()
+                .filter_map(|queued| Some((queued.id, queued.url.parse::<Identifier>().ok()?)))
+                .filter(|(_, id)| id.kind() == kind)
+                .collect();
+            let ids: Vec<Identifier> = papers.iter().map(|(_, id)| id.clone()).collect();
+            for (papers, ids) in papers
+                .chunks(idconv::MAX_IDS)
+                .zip(ids.chunks(idconv::MAX_IDS))
+            {
+                let answer = self.shared.retriever.convert_all(ids).await?;
+                for (number, id) in papers {
+                    let of_paper = answer.clone().and_then(|answer| match answer.of(id) {
+                        Some(ids) => Answer::Found(ids.clone()),
+                        None => Answer::NotFound,
+                    });
+                    self.converted.insert(*number, of_paper);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The PDFs and records are on the disk by now.
+    async fn settle(&mut self, ends: Vec<(Settlement, Outcome, Value)>) -> Result<(), Error> {
+        let mut settlements = Vec::with_capacity(ends.len());
+        let mut lines = String::new();
+        for (settlement, outcome, row) in ends {
+            let counter = &self.shared.counters.ended[outcome as usize];
+            counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            lines.push_str(&row.to_string());
+            lines.push('\n');
+            settlements.push(settlement);
+        }
+        self.shared
+            .queue
+            .settle(settlements)
+            .await
+            .map_err(failed)?;
+        let path = self.shared.folder.join(PAPERS);
+        let written = OpenOptions::new().create(true).append(true).open(path);
+        let written = written.and_then(|mut file| file.write_all(lines.as_bytes()));
+        written.map_err(|error| Error::disk(PAPERS, error))
+    }
+
+    async fn renew(&mut self) -> Result<(), Error> {
+        let now = self.shared.now();
+        if now.since(self.renewed) > LEASE / 4 {
+            let leases = std::slice::from_ref(&self.lease);
+            self.shared
+                .queue
+                .renew(leases, LEASE, now)
+                .await
+                .map_err(failed)?;
+            self.renewed = now;
+        }
+        Ok(())
+    }
+}
+
+/// One paper, from the queue to its end.
+async fn retrieve(shared: Arc<Shared>, queued: QueuedUrl, converted: Option<Answer<Ids>>) -> Ended {
+    let origin = queued
+        .headers
+        .as_deref()
+        .and_then(|text| serde_json::from_str::<Origin>(text).ok());
+    let origin = origin.unwrap_or_else(|| Origin {
+        line: 0,
+        given: queued.url.clone(),
+    });
+    let id = match queued.url.starts_with(BAD) {
+        true => None,
+        false => queued.url.parse::<Identifier>().ok(),
+    };
+    let Some(id) = id else {
+        let verdict = Verdict::failed(Reason::BadId);
+        let row = json!({
+            "line": origin.line, "given": origin.given, "id": null, "doi": null, "pmid": null, "pmcid": null,
+            "arxiv": null, "outcome": verdict.outcome, "reason": Reason::BadId.label(), "retry": verdict.retry,
+            "source": null, "file": null, "sha256": null, "attempts": 0, "host": null, "status": null, "link": null,
+        });
+        return Ok((settlement(queued.id, &verdict, &row), verdict.outcome, row));
+    };
+    let paper = shared.retriever.retrieve(Order {
+        id,
+        given: origin.given,
+        converted,
+    });
+    let paper = paper.await?;
+    let mut row = paper.row(origin.line);
+    if let Some(stored) = &paper.stored {
+        row["file"] = shared.relative(&stored.path).into();
+    }
+    let outcome = paper.verdict.outcome;
+    Ok((settlement(queued.id, &paper.verdict, &row), outcome, row))
+}
+
+fn settlement(id: UrlId, verdict: &Verdict, row: &Value) -> Settlement {
+    match (verdict.outcome, verdict.until()) {
+        (Outcome::Deferred, Some(not_before)) => Settlement::Deferred {
+            id,
+            not_before,
+            reason: verdict
+                .reason
+                .unwrap_or(Reason::Deferred)
+                .label()
+                .to_owned(),
+            line: row.to_string(),
+        },
+        _ => Settlement::Finished {
+            id,
+            outcome: word(verdict),
+            line: row.to_string(),
+        },
+    }
+}
