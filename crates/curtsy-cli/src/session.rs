@@ -175,6 +175,7 @@ pub(crate) fn paper_failure(error: &curtsy_papers::Error) -> Failure {
         curtsy_papers::ErrorKind::Engine(kind) => {
             Failure::new(exit_of(kind), "paper", chain(error))
         }
+        curtsy_papers::ErrorKind::Disk => Failure::new(Exit::Output, "paper", chain(error)),
         _ => Failure::usage("paper", chain(error)),
     }
 }

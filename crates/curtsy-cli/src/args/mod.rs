@@ -30,8 +30,9 @@ pub(crate) use job::{
 };
 pub(crate) use pace::PaceArgs;
 pub(crate) use paper::{
-    CiteArgs, DateArg, EngineArg, IdsArgs, OrderArg, PaperArgs, PaperCommand, PaperOptions,
-    SearchArgs, SourcesArgs, WorksArgs,
+    BatchArgs, CiteArgs, CopyArgs, DateArg, EngineArg, FindArgs, IdsArgs, LayoutArg, OrderArg,
+    PaperArgs, PaperCommand, PaperGetArgs, PaperOptions, PreferArg, ReportArgs, SearchArgs,
+    SourcesArgs, VerifyArgs, WorksArgs,
 };
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use watching::WatchingArgs;

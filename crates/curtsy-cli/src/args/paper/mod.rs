@@ -1,25 +1,38 @@
 //! `curtsy paper`.
 
+mod getting;
 mod lookup;
 
 use clap::{Args, Subcommand};
 
 use super::{ConnectionArgs, Options, PaceArgs, StoreArgs};
 
+pub(crate) use getting::{
+    BatchArgs, CopyArgs, FindArgs, LayoutArg, PaperGetArgs, PreferArg, ReportArgs, VerifyArgs,
+};
 pub(crate) use lookup::{CiteArgs, DateArg, EngineArg, IdsArgs, OrderArg, SearchArgs, WorksArgs};
 
 /// `curtsy paper`.
 #[derive(Args, Debug)]
-#[command(arg_required_else_help = true)]
+#[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
 pub(crate) struct PaperArgs {
-    /// What to do.
+    /// What to do; `get` where nothing is said.
     #[command(subcommand)]
-    pub(crate) command: PaperCommand,
+    pub(crate) command: Option<PaperCommand>,
+    /// What `get` takes.
+    #[command(flatten)]
+    pub(crate) get: Box<PaperGetArgs>,
 }
 
 /// What `curtsy paper` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PaperCommand {
+    /// Get papers: of each the best open copy, verified; the default command
+    Get(Box<PaperGetArgs>),
+    /// Get thousands of papers, resumable; with a report of what failed and why
+    Batch(Box<BatchArgs>),
+    /// Find where the open copies are, and download none
+    Find(Box<FindArgs>),
     /// Search PubMed or Europe PMC: a table, CSV, JSON Lines, or identifiers to pipe into `batch`
     Search(Box<SearchArgs>),
     /// List what a paper cites: of PubMed, Europe PMC and Crossref, each work once
@@ -30,6 +43,10 @@ pub(crate) enum PaperCommand {
     Ids(Box<IdsArgs>),
     /// Print citations: BibTeX, RIS, CSL-JSON or text
     Cite(Box<CiteArgs>),
+    /// Look whether files are whole PDFs, and what their records say they are
+    Verify(VerifyArgs),
+    /// Show what became of a batch
+    Report(ReportArgs),
     /// List the interfaces that are asked: their rates, where those come from, and which keys are at hand
     Sources(Box<SourcesArgs>),
 }

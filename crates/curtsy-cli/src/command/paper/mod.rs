@@ -1,11 +1,18 @@
 //! `curtsy paper`: papers by their identifiers.
 
+mod batch;
 mod cite;
+mod copies;
+mod find;
+mod get;
 mod given;
 mod ids;
+mod outlook;
+mod report;
 mod search;
 mod sources;
 mod unavailable;
+mod verify;
 mod works;
 
 use curtsy_papers::Access;
@@ -18,7 +25,15 @@ use crate::session;
 use crate::settings::{Flags, Settings};
 
 pub(crate) fn run(args: &PaperArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
-    match &args.command {
+    let Some(command) = &args.command else {
+        return get::run(&args.get, global);
+    };
+    match command {
+        PaperCommand::Get(args) => get::run(args, global),
+        PaperCommand::Batch(args) => batch::run(args, global),
+        PaperCommand::Find(args) => find::run(args, global),
+        PaperCommand::Verify(args) => verify::run(args),
+        PaperCommand::Report(args) => report::run(args),
         PaperCommand::Search(args) => search::run(args, global),
         PaperCommand::Refs(args) => works::run(args, works::List::References, global),
         PaperCommand::CitedBy(args) => works::run(args, works::List::Citing, global),

@@ -1,0 +1,159 @@
+//! `curtsy paper get`: papers, one after the other; the path of each on standard output.
+
+use curtsy_papers::plan::Outcome;
+use curtsy_papers::{Identifier, Order, Paper, PaperRetriever};
+
+use super::given::{AllGiven, Given};
+use crate::args::{GlobalArgs, PaperGetArgs};
+use crate::failure::{Exit, Failure, one_line};
+use crate::output::{Results, say};
+use crate::session;
+
+pub(crate) fn run(args: &PaperGetArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
+    refuse_scihub(args.allow_scihub.as_deref())?;
+    let mut words = args.given.clone();
+    words.extend(args.doi.iter().chain(&args.pmid).cloned());
+    if words.is_empty() {
+        return Err(Failure::usage_text(
+            "no paper is named: give a DOI, a PMID, a PMCID or an arXiv id",
+        ));
+    }
+    if args.name.is_some() && words.len() > 1 {
+        return Err(Failure::usage(
+            "--name",
+            "names the file of one paper, and there are several",
+        ));
+    }
+    for (kind, words) in [("doi", &args.doi), ("pmid", &args.pmid)] {
+        for word in words {
+            check_kind(kind, word)?;
+        }
+    }
+    session::run(async {
+        let access = super::access(&args.options, global).await?;
+        let retriever = super::copies::retriever(&args.copies, access)?
+            .filename(args.name.clone())
+            .override_previous_attempt(args.again)
+            .build()
+            .map_err(|error| session::paper_failure(&error))?;
+        get(args, &words, &retriever).await
+    })
+}
+
+async fn get(
+    args: &PaperGetArgs,
+    words: &[String],
+    retriever: &PaperRetriever,
+) -> Result<Exit, Failure> {
+    let mut all = AllGiven::of(words);
+    let mut out = Results::start();
+    let (mut deferred, mut missing) = (false, false);
+    while let Some(given) = all.next(1)?.pop() {
+        let Some(paper) = one(retriever, &given).await? else {
+            missing = true;
+            continue;
+        };
+        match paper.verdict.outcome {
+            Outcome::Pdf | Outcome::Had => {}
+            Outcome::Deferred => deferred = true,
+            Outcome::NotOpen | Outcome::Failed => missing = true,
+        }
+        if args.json {
+            out.line(&paper.row(given.line).to_string())?;
+        } else if let Some(stored) = &paper.stored {
+            out.line(&stored.path.display().to_string())?;
+        }
+    }
+    out.finish()?;
+    Ok(match (deferred, missing) {
+        (true, _) => Exit::Deferred,
+        (false, true) => Exit::No,
+        (false, false) => Exit::Done,
+    })
+}
+
+/// One paper; `None` where nothing is named.
+async fn one(retriever: &PaperRetriever, given: &Given) -> Result<Option<Paper>, Failure> {
+    let text = one_line(&given.text);
+    let id = match &given.id {
+        Ok(id) => id.clone(),
+        Err(why) => {
+            say(&format!("{text}: {why}"));
+            return Ok(None);
+        }
+    };
+    let stop = session::told_to_stop();
+    let order = Order {
+        given: given.text.clone(),
+        ..Order::from(id)
+    };
+    let paper = tokio::select! {
+        paper = retriever.retrieve(order) => paper.map_err(|error| session::paper_failure(&error))?,
+        () = stop => return Err(Failure::silent(Exit::Interrupted)),
+    };
+    say(&format!("{text}: {}", sentence(&paper)));
+    Ok(Some(paper))
+}
+
+/// How a paper ended, in a line.
+pub(super) fn sentence(paper: &Paper) -> String {
+    let verdict = &paper.verdict;
+    let from = paper
+        .source()
+        .map_or(String::new(), |source| format!(" from {source}"));
+    let Some(reason) = verdict.reason else {
+        let had = if verdict.outcome == Outcome::Had {
+            "is there already"
+        } else {
+            "a verified PDF"
+        };
+        return format!("{had}{from}");
+    };
+    let mut text = format!("{reason}: {}", reason.explain().trim_end_matches('.'));
+    if let Some(host) = &verdict.host {
+        text.push_str(&format!(" ({host}"));
+        if let Some(status) = verdict.status {
+            text.push_str(&format!(", status {status}"));
+        }
+        text.push(')');
+    }
+    if let Some(retry) = verdict.retry {
+        text.push_str(&format!("; try again: {retry}"));
+    }
+    text.push_str(&format!("; {}", paper.link()));
+    text
+}
+
+/// A DOI where a DOI is to be given, and a PMID where a PMID is.
+fn check_kind(kind: &str, word: &str) -> Result<(), Failure> {
+    let read = word.parse::<Identifier>();
+    let fits = match &read {
+        Ok(id) if kind == "doi" => {
+            matches!(id.kind(), "doi" | "shortdoi") || word.contains("10.48550")
+        }
+        Ok(id) => id.kind() == kind,
+        Err(_) => false,
+    };
+    match (fits, read) {
+        (true, _) => Ok(()),
+        (false, Err(why)) => Err(Failure::usage(
+            format_args!("--{kind} {}", one_line(word)),
+            why,
+        )),
+        (false, Ok(_)) => Err(Failure::usage(
+            format_args!("--{kind} {}", one_line(word)),
+            "is an identifier of another kind; give it without the option",
+        )),
+    }
+}
+
+fn refuse_scihub(allow: Option<&str>) -> Result<(), Failure> {
+    match allow {
+        None | Some("false" | "False") => Ok(()),
+        Some(_) => Err(Failure::usage(
+            "--allow-scihub",
+            "it serves copies without the right holders' leave, which a tool built on obeying what servers and \
+             licences say cannot do",
+        )),
+    }
+}

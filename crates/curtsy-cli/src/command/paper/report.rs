@@ -1,0 +1,124 @@
+//! `curtsy paper report`: what became of a batch.
+
+use std::path::Path;
+
+use curtsy_papers::batch::{PAPERS, REPORT};
+use serde_json::Value;
+
+use crate::args::ReportArgs;
+use crate::failure::{Exit, Failure, one_line};
+use crate::lines::Lines;
+use crate::output::Results;
+
+/// The longest row, in bytes.
+const LONGEST_ROW: usize = 64 * 1024;
+
+pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
+    let mut out = Results::start();
+    if args.failures || args.retry_later {
+        list(args, &mut out)?;
+    } else {
+        let path = args.folder.join(REPORT);
+        let text = std::fs::read_to_string(&path).map_err(|why| {
+            Failure::usage(
+                path.display(),
+                format_args!("{why}; a batch writes it when it ends or is stopped"),
+            )
+        })?;
+        let report: Value =
+            serde_json::from_str(&text).map_err(|why| Failure::usage(path.display(), why))?;
+        if args.json {
+            out.line(&report.to_string())?;
+        } else {
+            sums(&report, &args.folder, &mut out)?;
+        }
+    }
+    out.finish()?;
+    Ok(Exit::Done)
+}
+
+/// A line for each number.
+pub(super) fn sums(report: &Value, folder: &Path, out: &mut Results) -> Result<(), Failure> {
+    let number = |name: &str| report[name].as_u64().unwrap_or_default();
+    let (unique, pdf, had) = (number("unique"), number("pdf"), number("had"));
+    out.line(&format!(
+        "{unique} papers in {}: {pdf} PDFs fetched, {had} there already",
+        folder.display()
+    ))?;
+    for (name, what) in [
+        ("not_open", "not open"),
+        ("failed", "failed"),
+        ("deferred", "to be tried again later"),
+        ("left", "not taken up yet"),
+        ("duplicates", "lines that name a paper again"),
+    ] {
+        if number(name) > 0 {
+            out.line(&format!("{:>8} {what}", number(name)))?;
+        }
+    }
+    for (name, what) in [("by_reason", "for"), ("by_source", "from")] {
+        for (of, count) in report[name].as_object().into_iter().flatten() {
+            out.line(&format!(
+                "{:>8} {what} {of}",
+                count.as_u64().unwrap_or_default()
+            ))?;
+        }
+    }
+    let not_asked: Vec<&str> = report["not_asked"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if !not_asked.is_empty() {
+        out.line(&format!(
+            "not asked, since the key is missing: {}",
+            not_asked.join(", ")
+        ))?;
+    }
+    if let Some(next) = report["next"].as_str() {
+        out.line(&format!("run the same again after {next}"))?;
+    }
+    Ok(())
+}
+
+fn list(args: &ReportArgs, out: &mut Results) -> Result<(), Failure> {
+    let mut lines = Lines::open(&args.folder.join(PAPERS), LONGEST_ROW)?;
+    while let Some(line) = lines.next()? {
+        // A line that is torn is told of by the next run.
+        let Some(row) = line
+            .ok()
+            .and_then(|line| serde_json::from_str::<Value>(line).ok())
+        else {
+            continue;
+        };
+        let text = |name: &str| match &row[name] {
+            Value::String(text) => one_line(text),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        };
+        let retry = text("retry");
+        let is_wanted = if args.failures {
+            matches!(text("outcome").as_str(), "failed" | "not_open" | "deferred")
+        } else {
+            text("outcome") == "deferred" || retry == "later"
+        };
+        if !is_wanted {
+            continue;
+        }
+        if args.json {
+            out.line(&row.to_string())?;
+        } else {
+            let cells = [
+                text("line"),
+                text("given"),
+                text("reason"),
+                retry,
+                text("host"),
+                text("link"),
+            ];
+            out.line(&cells.join("\t"))?;
+        }
+    }
+    Ok(())
+}
