@@ -3,39 +3,14 @@
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tempfile::TempDir;
-
 use crate::fleet::{Fleet, departures_in};
 use crate::pace::{
     HELD, SLOW, assert_pace_is_kept, assert_quota_and_holds_are_kept, fetch_through_resolvers,
+    fetch_through_resolvers_over,
 };
+use crate::server::cluster;
 use crate::support::{said, serve};
-
-/// A library to be preloaded, which puts the wall clock of a process wrong.
-pub(crate) struct WrongClocks {
-    dir: TempDir,
-}
-
-impl WrongClocks {
-    pub(crate) fn build() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testing/clock_ahead.c");
-        let built = Command::new("cc")
-            .args(["-shared", "-fPIC", "-o"])
-            .arg(dir.path().join("clock_ahead.so"))
-            .arg(source)
-            .status();
-        assert!(built.unwrap().success());
-        Self { dir }
-    }
-
-    /// Puts the clock of the next process ahead by so many seconds, or behind.
-    pub(crate) fn apply(&self, command: &mut Command, ahead_s: i64) {
-        command
-            .env("LD_PRELOAD", self.dir.path().join("clock_ahead.so"))
-            .env("CLOCK_AHEAD_S", ahead_s.to_string());
-    }
-}
+use crate::wrong_clocks::WrongClocks;
 
 #[test]
 #[ignore = "needs a C compiler: ./test installs it and runs this"]
@@ -49,7 +24,7 @@ fn a_process_that_shares_nothing_goes_by_its_own_wall_clock() {
         .arg(dir.path())
         .env("HOME", dir.path());
     let clocks = WrongClocks::build();
-    clocks.apply(&mut fetch, AHEAD);
+    fetch.envs(clocks.ahead(AHEAD));
     let output = fetch.output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     let departed = departures_in(dir.path(), &server.url)[0].as_secs() as i64;
@@ -76,5 +51,15 @@ fn workers_whose_clocks_are_30_s_apart_keep_one_quota_and_one_hold() {
 fn p10_workers_whose_clocks_are_30_s_apart_keep_one_pace() {
     let host = serve(SLOW);
     let fleet = fetch_through_resolvers(&host, &[], put_wrong);
+    assert_pace_is_kept(&fleet, &host);
+}
+
+#[test]
+#[ignore = "needs redis-server: ./test installs it and runs this"]
+fn p10_workers_over_a_cluster_of_clocks_30_s_apart_keep_one_pace() {
+    let clocks = WrongClocks::build();
+    let redis = cluster([-30, 0, 30].map(|ahead| clocks.ahead(ahead).to_vec()));
+    let host = serve(SLOW);
+    let fleet = fetch_through_resolvers_over(&redis[0].url(), &host, &[], put_wrong);
     assert_pace_is_kept(&fleet, &host);
 }

@@ -19,7 +19,7 @@ pub(crate) struct Fleet {
     pub(crate) workers: Vec<Worker>,
     /// What puts their wall clocks wrong.
     #[cfg(target_os = "linux")]
-    clocks: Option<crate::clocks::WrongClocks>,
+    clocks: Option<crate::wrong_clocks::WrongClocks>,
     /// Directories that were given to workers.
     dirs: usize,
 }
@@ -50,7 +50,7 @@ impl Fleet {
 
     /// Has the wall clocks of all who join from now on 30 s apart.
     #[cfg(target_os = "linux")]
-    pub(crate) fn put_clocks_wrong(&mut self, clocks: crate::clocks::WrongClocks) {
+    pub(crate) fn put_clocks_wrong(&mut self, clocks: crate::wrong_clocks::WrongClocks) {
         self.clocks = Some(clocks);
     }
 
@@ -143,7 +143,7 @@ impl Fleet {
         let mut curtsy = self.command(command, more);
         #[cfg(target_os = "linux")]
         if let Some(clocks) = &self.clocks {
-            clocks.apply(&mut curtsy, [30, 0, -30][self.dirs % 3]);
+            curtsy.envs(clocks.ahead([30, 0, -30][self.dirs % 3]));
         }
         self.dirs += 1;
         let process = curtsy

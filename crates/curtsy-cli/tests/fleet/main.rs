@@ -21,3 +21,6 @@ mod refused;
 mod server;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(target_os = "linux")]
+#[path = "../../../curtsy-store/tests/redis/wrong_clocks.rs"]
+mod wrong_clocks;

@@ -95,6 +95,16 @@ pub(crate) fn fetch_through_resolvers(
     prepare: impl FnOnce(&mut Fleet),
 ) -> Fleet {
     let redis = Server::start(&[]);
+    fetch_through_resolvers_over(&redis.url(), host, options, prepare)
+}
+
+/// The same over this Redis.
+pub(crate) fn fetch_through_resolvers_over(
+    redis: &str,
+    host: &support::Server,
+    options: &[&str],
+    prepare: impl FnOnce(&mut Fleet),
+) -> Fleet {
     let script = format!(
         r#"{{"robots": 404, "pages": {{"/to/*": {{"location": "{}/*"}}}}}}"#,
         host.url
@@ -102,7 +112,7 @@ pub(crate) fn fetch_through_resolvers(
     let resolvers = serve_at(&script, Ipv4Addr::UNSPECIFIED);
     let urls = through_resolvers(resolvers.origin.addr().port());
     let pace = ["--rate", "20", "--burst", "1"];
-    let mut fleet = Fleet::start(&redis.url(), 0, &[&pace[..], options].concat());
+    let mut fleet = Fleet::start(redis, 0, &[&pace[..], options].concat());
     prepare(&mut fleet);
     for _ in 1..WORKERS {
         fleet.join(&[]);

@@ -53,7 +53,7 @@ pub(super) fn is_no_script(error: &RedisError) -> bool {
 }
 
 fn meaning(error: &RedisError) -> (StoreErrorKind, &'static str) {
-    use StoreErrorKind::{Damaged, Denied, Foreign, Full, ReadOnly, Unavailable};
+    use StoreErrorKind::{Damaged, Denied, Foreign, Full, Invalid, ReadOnly, Unavailable};
     match (error.kind(), error.code()) {
         (ErrorKind::AuthenticationFailed, _) | (_, Some("WRONGPASS" | "NOAUTH")) => (
             Denied,
@@ -63,12 +63,17 @@ fn meaning(error: &RedisError) -> (StoreErrorKind, &'static str) {
             Denied,
             "lets this user not do what is needed: allow it ~curtsy:* &curtsy:* +@all -@dangerous +scan",
         ),
+        _ if error
+            .detail()
+            .is_some_and(|detail| detail.contains("SELECT is not allowed")) =>
+        {
+            (
+                Invalid,
+                "is a cluster, which has database 0 alone: leave out the number",
+            )
+        }
         (ErrorKind::RESP3NotSupported, _) => (Foreign, TOO_OLD),
         (ErrorKind::Server(ServerErrorKind::ReadOnly), _) => (ReadOnly, REPLICA),
-        (ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask), _) => (
-            Foreign,
-            "is a node of a Redis Cluster, which is not supported: take a single Redis",
-        ),
         (_, Some("OOM")) => (Full, "has no memory left: raise its maxmemory"),
         (_, Some("WRONGTYPE")) => (Damaged, "holds something else under a key of curtsy's"),
         (ErrorKind::Parse | ErrorKind::UnexpectedReturnType, _) => {

@@ -1,38 +1,45 @@
 //! The connection: calls over it, and how it comes back.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use curtsy_core::Timestamp;
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, IntoConnectionInfo, ProtocolVersion};
-use redis::{ParsingError, PushInfo, PushKind, RedisError, RedisResult, Value, from_redis_value};
+use redis::{Client, Cmd, ConnectionInfo, IntoConnectionInfo, ParsingError, ProtocolVersion};
+use redis::{PushInfo, PushKind, RedisResult, Value, from_redis_value};
 use tokio::time::Instant;
 
+use super::connection::{Connection, Peer};
 use super::failure::{
     REPLICA, TOO_OLD, is_lost, is_no_script, is_refusal, of_dial, of_redis, told,
 };
-use super::script::Call;
+use super::script::{Call, Script};
 use super::watched::Watched;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::redis_url::RedisUrl;
 use crate::shared_clock::{Reading, SharedClock};
 
-/// An answer that takes longer is lost; a connection that takes longer is none.
-const TIMEOUT: Duration = Duration::from_secs(1);
 /// So long a call is repeated whose answer was lost.
 const REPEATED: Duration = Duration::from_secs(4);
 /// How finely Redis tells its time.
 const RESOLUTION: Duration = Duration::from_micros(1);
 /// The waits between two attempts to connect.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(25), Duration::from_secs(2));
+/// A cluster has the clock of the node that has this key. Nothing is kept under it.
+const CLOCK: &str = "curtsy:clock";
+/// So old its reading may be: by then, clocks have drifted apart by a tenth of a millisecond.
+const CLOCK_AGE: Duration = Duration::from_secs(1);
+
+static TIME: LazyLock<Script> = LazyLock::new(|| Script::new("", "return 0"));
 
 /// A Redis. Calls that are made at once go out together, and their answers come in the same order.
 pub(super) struct Link {
-    client: Client,
+    peer: Peer,
     url: RedisUrl,
     clock: Arc<SharedClock>,
+    /// When the clock was last read.
+    read: Mutex<Instant>,
     line: Mutex<Option<Line>>,
     lines: AtomicU64,
     /// Held by who connects; what came of the last attempt, where it failed.
@@ -44,7 +51,7 @@ pub(super) struct Link {
 #[derive(Clone)]
 pub(super) struct Line {
     pub(super) number: u64,
-    pub(super) connection: MultiplexedConnection,
+    pub(super) connection: Connection,
 }
 
 /// What a call came to.
@@ -63,7 +70,6 @@ struct Failed {
 impl Link {
     /// Connects, and finds out whether this is a Redis to work with.
     pub(super) async fn open(url: &RedisUrl) -> Result<Arc<Self>, StoreError> {
-        let failed = |error| of_redis(url, error);
         let info = url.with_password().clone().into_connection_info();
         let info = info.map_err(|error| {
             let what = "is no URL that can be connected to";
@@ -72,18 +78,18 @@ impl Link {
         let settings = info.redis_settings().clone();
         let settings = settings.set_protocol(ProtocolVersion::RESP3);
         let info = info.set_redis_settings(settings.set_skip_set_lib_name());
-        let client = Client::open(info).map_err(failed)?;
         let mut insistence = Insistence::default();
-        let reading = loop {
-            match look(url, &client).await {
-                Ok(reading) => break reading,
+        let (peer, reading) = loop {
+            match look(url, &info).await {
+                Ok(seen) => break seen,
                 Err(error) => insistence.goes_on(error).await?,
             }
         };
         Ok(Arc::new(Self {
-            client,
+            peer,
             url: url.clone(),
             clock: Arc::new(SharedClock::new(reading)),
+            read: Mutex::new(reading.answered),
             // Dialled anew by the first call, with somebody who is told of what is published.
             line: Mutex::default(),
             lines: AtomicU64::new(0),
@@ -121,35 +127,47 @@ impl Link {
 
     async fn try_to_send(self: &Arc<Self>, command: &Cmd) -> Result<Value, StoreError> {
         let mut line = self.line().await?;
-        let sent = command.query_async(&mut line.connection).await;
+        let sent = line.connection.send(command).await;
         self.heard(&line, sent)
+    }
+
+    /// All keys that match, some perhaps twice.
+    pub(super) async fn scan(self: &Arc<Self>, pattern: &str) -> Result<Vec<String>, StoreError> {
+        let mut insistence = Insistence::default();
+        loop {
+            match self.try_to_scan(pattern).await {
+                Ok(keys) => return Ok(keys),
+                Err(error) => insistence.goes_on(error).await?,
+            }
+        }
+    }
+
+    async fn try_to_scan(self: &Arc<Self>, pattern: &str) -> Result<Vec<String>, StoreError> {
+        let mut line = self.line().await?;
+        let scanned = line.connection.scan(pattern).await;
+        self.heard(&line, scanned)
     }
 
     async fn ask(self: &Arc<Self>, call: &Call<'_>) -> Result<Value, StoreError> {
         let mut line = self.line().await?;
-        let mut asked = Instant::now();
-        let mut answer = call.by_hash().query_async(&mut line.connection).await;
-        if answer.as_ref().is_err_and(is_no_script) {
-            asked = Instant::now();
-            answer = call.by_text().query_async(&mut line.connection).await;
+        if self.peer.is_cluster() && lock(&self.read).elapsed() > CLOCK_AGE {
+            let time = ask(&mut line.connection, &TIME.call(CLOCK)).await;
+            let (reading, _) = self.heard(&line, time)?;
+            self.clock.read(reading);
+            *lock(&self.read) = reading.answered;
         }
-        let answered = Instant::now();
-        let (time, answer) = from_redis_value::<(Value, Value)>(self.heard(&line, answer)?)
-            .and_then(|(time, answer)| Ok((timestamp(time)?, answer)))
-            .map_err(|error| of_redis(&self.url, RedisError::from(error)))?;
-        self.clock.read(Reading {
-            time,
-            resolution: RESOLUTION,
-            asked,
-            answered,
-        });
+        let answer = ask(&mut line.connection, call).await;
+        let (reading, answer) = self.heard(&line, answer)?;
+        if !self.peer.is_cluster() {
+            self.clock.read(reading);
+        }
         Ok(answer)
     }
 
     /// What was answered over a line, which is given up where nothing was.
     fn heard<T>(&self, line: &Line, answer: RedisResult<T>) -> Result<T, StoreError> {
         answer.map_err(|error| {
-            if is_lost(&error) {
+            if is_lost(&error) && !self.peer.is_cluster() {
                 self.hang_up(line.number);
             }
             of_redis(&self.url, error)
@@ -177,7 +195,7 @@ impl Link {
         match self.dial().await {
             Ok(line) => {
                 *last = None;
-                *self.lock() = Some(line.clone());
+                *lock(&self.line) = Some(line.clone());
                 drop(last);
                 self.resubscribe();
                 Ok(line)
@@ -198,28 +216,31 @@ impl Link {
     async fn dial(self: &Arc<Self>) -> Result<Line, StoreError> {
         let number = self.lines.fetch_add(1, Ordering::Relaxed);
         let link = Arc::downgrade(self);
-        let config = AsyncConnectionConfig::new().set_push_sender(move |push: PushInfo| {
+        let dialled = self.peer.dial(move |push: PushInfo| {
             if let Some(link) = link.upgrade() {
                 link.pushed(number, push);
             }
             Ok::<(), redis::aio::SendError>(())
         });
-        let dialled = dial(&self.client, config).await;
+        let dialled = dialled.await;
         let connection = dialled.map_err(|error| of_dial(&self.url, error))?;
         Ok(Line { number, connection })
     }
 
     fn hang_up(&self, number: u64) {
-        self.lock().take_if(|line| line.number == number);
+        lock(&self.line).take_if(|line| line.number == number);
     }
 
     fn pushed(self: Arc<Self>, number: u64, push: PushInfo) {
         match push.kind {
             PushKind::Message => self.watched.published(&push.data),
             PushKind::Disconnection => {
-                self.hang_up(number);
                 // Nobody tells them of changes any more.
                 self.watched.tell_all();
+                if self.peer.is_cluster() {
+                    return;
+                }
+                self.hang_up(number);
                 if !self.watched.is_empty() {
                     tokio::spawn(reconnect(Arc::downgrade(&self)));
                 }
@@ -229,12 +250,12 @@ impl Link {
     }
 
     fn standing(&self) -> Option<Line> {
-        self.lock().clone()
+        lock(&self.line).clone()
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Option<Line>> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How long attempts go on whose answers are lost.
@@ -269,44 +290,28 @@ impl Insistence {
     }
 }
 
-/// Connects for once, to find out whether this is a Redis to work with, and what time it is there.
-async fn look(url: &RedisUrl, client: &Client) -> Result<Reading, StoreError> {
-    let dialled = dial(client, AsyncConnectionConfig::new()).await;
+/// Connects for once, to find out what there is to work with, and what time it is there.
+async fn look(url: &RedisUrl, info: &ConnectionInfo) -> Result<(Peer, Reading), StoreError> {
+    let server = Client::open(info.clone()).map_err(|error| of_redis(url, error))?;
+    let mut peer = Peer::Server(server);
+    let nobody = |_| Ok::<(), redis::aio::SendError>(());
+    let dialled = peer.dial(nobody).await;
     let mut connection = dialled.map_err(|error| of_dial(url, error))?;
-    check(url, &mut connection).await?;
-    let reading = time(&mut connection).await;
-    reading.map_err(|error| of_redis(url, error))
-}
-
-/// Who listens has nothing to ask, so that nobody else would notice that the connection is back.
-async fn reconnect(link: Weak<Link>) {
-    while let Some(link) = link.upgrade() {
-        match link.line().await {
-            Err(error) if error.kind() == StoreErrorKind::Unavailable => {}
-            _ => return,
-        }
-        drop(link);
-        tokio::time::sleep(BACKOFF.0).await;
+    if is_cluster(url, &mut connection).await? {
+        peer = Peer::Cluster(info.clone());
+        let dialled = peer.dial(nobody).await;
+        connection = dialled.map_err(|error| of_redis(url, error))?;
     }
+    let time = ask(&mut connection, &TIME.call(CLOCK)).await;
+    let (reading, _) = time.map_err(|error| of_redis(url, error))?;
+    Ok((peer, reading))
 }
 
-async fn dial(
-    client: &Client,
-    config: AsyncConnectionConfig,
-) -> RedisResult<MultiplexedConnection> {
-    let config = config
-        .set_connection_timeout(Some(TIMEOUT))
-        .set_response_timeout(Some(TIMEOUT));
-    client
-        .get_multiplexed_async_connection_with_config(&config)
-        .await
-}
-
-/// Refuses a server that is too old, and one that takes no writes.
-async fn check(url: &RedisUrl, connection: &mut MultiplexedConnection) -> Result<(), StoreError> {
-    let hello = redis::cmd("HELLO").query_async(connection).await;
-    let hello: std::collections::HashMap<String, Value> =
-        hello.map_err(|error| of_redis(url, error))?;
+/// Whether a server is a node of a cluster. Refuses one that is too old, and one that takes no writes.
+async fn is_cluster(url: &RedisUrl, connection: &mut Connection) -> Result<bool, StoreError> {
+    let hello = connection.send(&redis::cmd("HELLO")).await;
+    let hello = hello.and_then(|hello| Ok(from_redis_value::<HashMap<String, Value>>(hello)?));
+    let hello = hello.map_err(|error| of_redis(url, error))?;
     let text = |name: &str| {
         let value = hello.get(name)?.clone();
         from_redis_value::<String>(value).ok()
@@ -319,21 +324,44 @@ async fn check(url: &RedisUrl, connection: &mut MultiplexedConnection) -> Result
     if major.is_some_and(|major| major < 6) {
         return Err(told(url, StoreErrorKind::Foreign, TOO_OLD));
     }
+    if text("mode").is_some_and(|mode| mode == "cluster") {
+        return Ok(true);
+    }
     if text("role").is_some_and(|role| role != "master") {
         return Err(told(url, StoreErrorKind::ReadOnly, REPLICA));
     }
-    Ok(())
+    Ok(false)
 }
 
-async fn time(connection: &mut MultiplexedConnection) -> RedisResult<Reading> {
-    let asked = Instant::now();
-    let time = redis::cmd("TIME").query_async(connection).await?;
-    Ok(Reading {
+/// Calls a script once: the time of the server that ran it, and what it answered.
+async fn ask(connection: &mut Connection, call: &Call<'_>) -> RedisResult<(Reading, Value)> {
+    let mut asked = Instant::now();
+    let mut answer = connection.send(&call.by_hash()).await;
+    if answer.as_ref().is_err_and(is_no_script) {
+        asked = Instant::now();
+        answer = connection.send(&call.by_text()).await;
+    }
+    let answered = Instant::now();
+    let (time, answer) = from_redis_value::<(Value, Value)>(answer?)?;
+    let reading = Reading {
         time: timestamp(time)?,
         resolution: RESOLUTION,
         asked,
-        answered: Instant::now(),
-    })
+        answered,
+    };
+    Ok((reading, answer))
+}
+
+/// Who listens has nothing to ask, so that nobody else would notice that the connection is back.
+async fn reconnect(link: Weak<Link>) {
+    while let Some(link) = link.upgrade() {
+        match link.line().await {
+            Err(error) if error.kind() == StoreErrorKind::Unavailable => {}
+            _ => return,
+        }
+        drop(link);
+        tokio::time::sleep(BACKOFF.0).await;
+    }
 }
 
 /// Seconds and microseconds, as `TIME` answers.

@@ -20,11 +20,18 @@
 //! survives the end of its process, `kill -9` included, and a power cut takes the last second. A server that
 //! keeps nothing, or that evicts keys (`maxmemory-policy` other than `noeviction`), forgets holds.
 //!
+//! # In a cluster
+//!
+//! A scope and a job each lie on one node. Every node has a clock of its own, and a fleet goes by one: that of the
+//! node with the slot of `curtsy:clock`, read once a second where something is asked. A call is repeated where
+//! the cluster has moved or lost its node; that a node died after it had acknowledged a change, and before
+//! a replica had it, takes the change (see Redis's own "write safety").
+//!
 //! # Not supported
 //!
-//! Servers before Redis 6 (RESP3), and Sentinel. A Redis Cluster of several shards: each has a clock of its
-//! own, and a fleet goes by one; of one shard it is a Redis as any other.
+//! Servers before Redis 6 (RESP3), and Sentinel.
 
+mod connection;
 mod failure;
 mod link;
 mod queue;

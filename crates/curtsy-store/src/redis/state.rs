@@ -63,8 +63,8 @@ impl RedisStore {
     /// Connects to a Redis.
     ///
     /// # Errors
-    /// It cannot be reached (`Unavailable`), refuses user or password (`Denied`), is too old, a node of a
-    /// cluster or none at all (`Foreign`), or a replica (`ReadOnly`).
+    /// It cannot be reached (`Unavailable`), refuses user or password (`Denied`), is too old or none at
+    /// all (`Foreign`), or a replica (`ReadOnly`).
     pub async fn open(url: &RedisUrl) -> Result<Self, StoreError> {
         let link = Link::open(url).await?;
         Ok(Self { link })
@@ -122,24 +122,9 @@ impl HostStore for RedisStore {
     /// It goes through all keys of the database, which takes its time in one that others fill.
     async fn keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
         let pattern = format!("{PREFIX}{{{}*", escaped(prefix));
-        let mut keys = Vec::new();
-        let mut cursor = 0_u64;
-        loop {
-            let mut scan = redis::cmd("SCAN");
-            scan.arg(cursor)
-                .arg("MATCH")
-                .arg(&pattern)
-                .arg("COUNT")
-                .arg(1000);
-            let scanned = self.link.send(&scan).await?;
-            let (next, found): (u64, Vec<String>) = from_redis_value(scanned).map_err(damaged)?;
-            let ours = found.iter().filter_map(|key| of_place(key));
-            keys.extend(ours.map(str::to_owned));
-            cursor = next;
-            if cursor == 0 {
-                break;
-            }
-        }
+        let found = self.link.scan(&pattern).await?;
+        let ours = found.iter().filter_map(|key| of_place(key));
+        let mut keys: Vec<String> = ours.map(str::to_owned).collect();
         // One that moves during the scan may be told twice.
         keys.sort_unstable();
         keys.dedup();

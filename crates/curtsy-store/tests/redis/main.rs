@@ -15,6 +15,8 @@ mod refused;
 mod server;
 mod state;
 mod tls;
+#[cfg(target_os = "linux")]
+mod wrong_clocks;
 
 mod store {
     use std::sync::Arc;

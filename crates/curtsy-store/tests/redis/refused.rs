@@ -14,6 +14,7 @@ async fn a_server_that_cannot_be_worked_with_is_told_in_a_line_with_a_way_out() 
     let guarded = Server::start(&["--requirepass", "right"]);
     let open = Server::start(&[]);
     let replica = Server::start(&["--replicaof", "127.0.0.1", "1"]);
+    let node = Server::start(&["--cluster-enabled", "yes"]);
     let full = Server::start(&["--maxmemory", "1", "--maxmemory-policy", "noeviction"]);
     let old = answers(
         // To each of the commands that a connection begins with.
@@ -39,6 +40,18 @@ async fn a_server_that_cannot_be_worked_with_is_told_in_a_line_with_a_way_out() 
             open.url_of("rediss://127.0.0.1", ""),
             StoreErrorKind::Unavailable,
             "is it redis://",
+        ),
+        (
+            "a database of a cluster",
+            node.url_of("redis://127.0.0.1", "/3"),
+            StoreErrorKind::Invalid,
+            "leave out the number",
+        ),
+        (
+            "a cluster that nobody has made",
+            node.url(),
+            StoreErrorKind::Unavailable,
+            "",
         ),
         (
             "a replica",

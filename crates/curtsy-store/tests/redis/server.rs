@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -17,22 +18,32 @@ pub(crate) struct Server {
     process: Child,
     dir: TempDir,
     options: Vec<String>,
+    environment: Environment,
 }
+
+/// Variables of a process.
+pub(crate) type Environment = Vec<(&'static str, OsString)>;
 
 impl Server {
     /// Starts one that writes an append-only file, with these options of its own.
     pub(crate) fn start(options: &[&str]) -> Self {
+        Self::start_in(options, Vec::new())
+    }
+
+    /// Starts one with these variables in its environment.
+    pub(crate) fn start_in(options: &[&str], environment: Environment) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
         loop {
             let port = free_port();
-            let mut process = spawn(dir.path(), port, &options);
+            let mut process = spawn(dir.path(), port, &options, &environment);
             if answers(&mut process, port) {
                 return Self {
                     port,
                     process,
                     dir,
                     options,
+                    environment,
                 };
             }
             // Somebody else has taken the port meanwhile.
@@ -57,7 +68,8 @@ impl Server {
 
     /// Starts it again where it was, with what it had stored.
     pub(crate) fn start_again(&mut self) {
-        self.process = spawn(self.dir.path(), self.port, &self.options);
+        let dir = self.dir.path();
+        self.process = spawn(dir, self.port, &self.options, &self.environment);
         assert!(answers(&mut self.process, self.port));
     }
 
@@ -66,6 +78,17 @@ impl Server {
         let id = self.process.id().to_string();
         let sent = Command::new("kill").args(["-s", name, &id]).status();
         assert!(sent.unwrap().success());
+    }
+
+    /// Waits until it knows of a node for every slot.
+    pub(crate) fn wait_for_cluster(&self) {
+        for _ in 0..1500 {
+            if self.ask(&["CLUSTER", "INFO"]).contains("cluster_state:ok") {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("the cluster is not made");
     }
 
     /// What redis-cli prints of the answer to this command.
@@ -84,6 +107,24 @@ impl Drop for Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Three servers that are one cluster, each with a third of the slots.
+pub(crate) fn cluster(environments: [Environment; 3]) -> [Server; 3] {
+    const OPTIONS: [&str; 4] = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
+    let mut slots = [("0", "5460"), ("5461", "10922"), ("10923", "16383")].into_iter();
+    let servers = environments.map(|environment| {
+        let server = Server::start_in(&OPTIONS, environment);
+        let (first, last) = slots.next().unwrap();
+        server.ask(&["CLUSTER", "ADDSLOTSRANGE", first, last]);
+        server
+    });
+    for other in &servers[1..] {
+        let port = other.port.to_string();
+        servers[0].ask(&["CLUSTER", "MEET", "127.0.0.1", &port]);
+    }
+    servers.iter().for_each(Server::wait_for_cluster);
+    servers
 }
 
 /// One that nobody listens on, and that the system gives to no connection.
@@ -115,11 +156,12 @@ fn answers(process: &mut Child, port: u16) -> bool {
     panic!("redis-server does not answer");
 }
 
-fn spawn(dir: &Path, port: u16, options: &[String]) -> Child {
+fn spawn(dir: &Path, port: u16, options: &[String], environment: &Environment) -> Child {
     Command::new("redis-server")
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
         .args(["--appendonly", "yes", "--save", "", "--loglevel", "warning"])
         .args(options)
+        .envs(environment.iter().cloned())
         .current_dir(dir)
         .stdout(Stdio::null())
         .spawn()
