@@ -13,7 +13,7 @@ use crate::value::{HostName, Token};
 
 /// Where a browser says whose page a request is of (Fetch Metadata).
 const FETCH_SITE: &str = "sec-fetch-site";
-const FETCH_MODE: &str = "sec-fetch-mode";
+const FETCH_DESTINATION: &str = "sec-fetch-dest";
 
 /// Who is served.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ impl Guard {
             _ if *method != Method::GET => Err(FOREIGN_ORIGIN),
             // Typed or clicked: the page shows itself, and to nobody else.
             None | Some("none") => Ok(()),
-            Some(_) if sole(headers, FETCH_MODE) == Some("navigate") => Ok(()),
+            Some(_) if sole(headers, FETCH_DESTINATION) == Some("document") => Ok(()),
             Some(_) => Err(FOREIGN_ORIGIN),
         }
     }
@@ -222,9 +222,18 @@ mod tests {
             (
                 &[
                     ("sec-fetch-site", "cross-site"),
-                    ("sec-fetch-mode", "navigate"),
+                    ("sec-fetch-dest", "document"),
                 ],
                 true,
+                false,
+            ),
+            (
+                &[
+                    ("sec-fetch-site", "cross-site"),
+                    ("sec-fetch-mode", "navigate"),
+                    ("sec-fetch-dest", "iframe"),
+                ],
+                false,
                 false,
             ),
             (
