@@ -68,10 +68,9 @@ impl Standing {
             Some(bound) if bound.reason == Reason::QuotaExhausted => {
                 standing(Does::Held, Some(bound.not_before), QUOTA)
             }
-            Some(Bound {
-                reason: reason @ (Reason::FirstAnswer | Reason::Probe | Reason::Concurrency),
-                ..
-            }) => standing(Does::Waits, None, reason.sentence()),
+            Some(Bound { reason, .. }) if is_until_answered(reason) => {
+                standing(Does::Waits, None, reason.sentence())
+            }
             Some(bound) if bound.reason == Reason::Free => standing(Does::Flows, None, ""),
             Some(bound) if is_slow(view, bound) => {
                 let why = because(view, bound, now);
@@ -98,6 +97,15 @@ impl Standing {
             (_, _) => why.clone(),
         }
     }
+}
+
+/// Whether it ends when a request is answered, so that nobody knows when: the time of its bound is only that by
+/// which the request is given up.
+pub(crate) const fn is_until_answered(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::FirstAnswer | Reason::Probe | Reason::Concurrency
+    )
 }
 
 const QUOTA: &str = "quota used up";

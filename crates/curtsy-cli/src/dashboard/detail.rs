@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::history::{Point, STEP};
 use super::row::ms;
 use crate::evidence::evidence;
+use crate::standing::is_until_answered;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Detail {
@@ -45,15 +46,17 @@ impl Detail {
             own,
         };
         let four = bounds(&view.policy, &state, &ask, now);
-        let latest = four.latest();
+        // What is over binds no more.
+        let latest = Some(four.latest()).filter(|bound| bound.not_before > now);
         let time = |name, bound: Bound| Time {
             name,
-            not_before_ms: (!matches!(bound.reason, Reason::Free | Reason::Paused))
-                .then(|| ms(bound.not_before)),
+            not_before_ms: (!matches!(bound.reason, Reason::Free | Reason::Paused)
+                && !is_until_answered(bound.reason))
+            .then(|| ms(bound.not_before)),
             reason: bound.reason.label(),
             sentence: bound.reason.sentence(),
             evidence: evidence(&view.policy, &state, bound.reason, now),
-            binds: bound == latest && bound.reason != Reason::Free,
+            binds: latest == Some(bound),
         };
         Self {
             scope: view.scope.to_string(),

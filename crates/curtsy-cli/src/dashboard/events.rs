@@ -21,8 +21,7 @@ pub(crate) struct EventLog(Arc<Mutex<Events>>);
 #[derive(Default)]
 struct Events {
     last: VecDeque<Told>,
-    /// How many there were.
-    count: u64,
+    last_id: u64,
 }
 
 /// One event.
@@ -44,9 +43,10 @@ impl EventLog {
             return;
         }
         let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        events.count += 1;
+        // A page that has seen the run before, at the same address, knows its events by lower numbers.
+        events.last_id = now.as_micros().max(events.last_id + 1);
         let told = Told {
-            id: events.count,
+            id: events.last_id,
             at_ms: now.as_micros() / 1000,
             scope: about(notice),
             text,
@@ -70,6 +70,9 @@ impl EventLog {
 
     /// The number of the last one.
     pub(super) fn last_id(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).count
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .last_id
     }
 }

@@ -4,8 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use curtsy::ScopeView;
-use curtsy::core::{Scope, pace};
+use curtsy::core::{HostState, Scope, Timestamp, pace};
 use serde::Serialize;
+
+use crate::standing::{Does, Standing};
 
 /// From one point to the next.
 pub(super) const STEP: Duration = Duration::from_secs(5);
@@ -21,7 +23,7 @@ const MOST: usize = 20_000;
 pub(super) struct Point {
     /// What departed.
     pub(super) departed: u32,
-    /// The rate that it was paced at; `None` where it had none.
+    /// The rate that was allowed, zero while it was left alone; `None` where it was not paced.
     pub(super) rate: Option<f32>,
 }
 
@@ -37,7 +39,7 @@ struct Course {
 
 impl History {
     /// Another step is over.
-    pub(super) fn note(&mut self, views: &[ScopeView]) {
+    pub(super) fn note(&mut self, views: &[ScopeView], now: Timestamp) {
         for view in views {
             let Some(state) = &view.state else { continue };
             let has_room = self.0.len() < MOST;
@@ -53,7 +55,7 @@ impl History {
             };
             course.points.push_back(Point {
                 departed: departures.saturating_sub(course.departures) as u32,
-                rate: pace(&view.policy, state).map(|(rate, _)| rate as f32),
+                rate: allowed(view, state, now),
             });
             course.departures = departures;
             if course.points.len() > POINTS {
@@ -83,11 +85,18 @@ impl History {
     }
 }
 
+fn allowed(view: &ScopeView, state: &HostState, now: Timestamp) -> Option<f32> {
+    match Standing::of(view, now).does {
+        Does::Waits | Does::Flows => pace(&view.policy, state).map(|(rate, _)| rate as f32),
+        Does::Suppressed | Does::Broken | Does::Held | Does::BacksOff | Does::Paused => Some(0.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use curtsy::core::{Ask, Bound, Decision, Draw, HostState, Kind, Policy, Timestamp, decide};
+    use curtsy::core::{Ask, Bound, Decision, Draw, Kind, Policy, decide};
 
     use super::*;
 
@@ -118,20 +127,39 @@ mod tests {
     #[test]
     fn each_point_is_what_departed_in_its_step_and_only_the_last_ones_are_kept() {
         let (mut history, mut state) = (History::default(), HostState::default());
-        history.note(&[view(&state)]);
+        history.note(&[view(&state)], Timestamp::EPOCH);
         for step in 0..200 {
             for n in 0..step % 3 {
                 state = departed(&state, 10 * step + n);
             }
-            history.note(&[view(&state)]);
+            history.note(&[view(&state)], Timestamp::from_secs(10 * step));
         }
         let scope = Scope::named("a.example");
         assert_eq!(history.points(&scope).len(), POINTS);
         assert_eq!(history.spark(&scope).len(), SPARK);
         assert_eq!(history.spark(&scope).last(), Some(&1));
         for _ in 0..POINTS {
-            history.note(&[view(&state)]);
+            history.note(&[view(&state)], Timestamp::from_secs(3000));
         }
         assert_eq!(history.points(&scope), []);
+    }
+
+    #[test]
+    fn nothing_is_allowed_while_a_scope_is_paused() {
+        let (mut history, now) = (History::default(), Timestamp::from_secs(10));
+        let flowing = view(&departed(&HostState::default(), 1));
+        let paused = ScopeView {
+            is_paused: true,
+            ..flowing.clone()
+        };
+        history.note(std::slice::from_ref(&flowing), now);
+        history.note(&[paused], now);
+        let rates: Vec<_> = history
+            .points(&flowing.scope)
+            .iter()
+            .map(|p| p.rate)
+            .collect();
+        assert!(rates[0] > Some(0.0), "{rates:?}");
+        assert_eq!(rates[1], Some(0.0));
     }
 }

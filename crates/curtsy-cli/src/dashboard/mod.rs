@@ -26,6 +26,7 @@ use axum::{Router, middleware};
 use curtsy::{Client, ProgressView};
 use tokio::sync::Semaphore;
 
+use crate::serve::Ending;
 use crate::serve::guard::Guard;
 use crate::value::{HostName, Token};
 use watcher::Watcher;
@@ -61,12 +62,17 @@ struct Shared {
     streams: Arc<Semaphore>,
 }
 
-/// The dashboard at this address. To be called on the runtime that serves it.
-pub(crate) fn router(address: SocketAddr, visitors: Visitors, shown: Shown) -> Router {
+/// The dashboard at this address, until the run ends. To be called on the runtime that serves it.
+pub(crate) fn router(
+    address: SocketAddr,
+    visitors: Visitors,
+    shown: Shown,
+    ending: Ending,
+) -> Router {
     let shared = Arc::new(Shared {
         guard: Guard::new(address, visitors.hosts, visitors.token),
         client: shown.client.clone(),
-        watcher: Watcher::start(shown),
+        watcher: Watcher::start(shown, ending),
         streams: Arc::new(Semaphore::new(STREAMS)),
     });
     let inside = Router::new()

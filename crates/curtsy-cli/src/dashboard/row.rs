@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use curtsy::core::{Ask, Bound, HostState, Kind, Scope, Timestamp, bounds, pace};
 use curtsy::{ScopeOutlook, ScopeView};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::history::History;
 use crate::evidence::evidence;
-use crate::standing::{Does, Standing};
+use crate::standing::{Does, Standing, is_until_answered};
 
 /// Who waits no longer than this between departures is flowing, however slowly.
 const SHORT: Duration = Duration::from_secs(3);
@@ -36,7 +36,7 @@ pub(super) struct Row {
 }
 
 /// What a scope does, those in trouble first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Stage {
     Suppressed,
@@ -159,7 +159,7 @@ fn next(view: &ScopeView, now: Timestamp) -> Option<Bound> {
         own: Bound::FREE,
     };
     let bound = bounds(&view.policy, view.state.as_ref()?, &ask, now).latest();
-    (!view.is_paused).then_some(bound)
+    (!view.is_paused && !is_until_answered(bound.reason)).then_some(bound)
 }
 
 /// Milliseconds since the Unix epoch.

@@ -25,6 +25,7 @@ pub(super) struct Job {
     version: &'static str,
     pub(super) now_ms: u64,
     is_paused: bool,
+    pub(super) has_ended: bool,
     total: u64,
     ended: u64,
     fetched: u64,
@@ -51,6 +52,7 @@ pub(super) struct Look<'a> {
     pub(super) rate: Option<f64>,
     pub(super) eta: Option<Duration>,
     pub(super) is_paused: bool,
+    pub(super) has_ended: bool,
     pub(super) now: Timestamp,
 }
 
@@ -83,7 +85,7 @@ impl Snapshot {
 impl Job {
     fn of(look: &Look<'_>) -> Self {
         let count = |outcome| look.progress.ended.get(&outcome).copied().unwrap_or(0);
-        let eta = look.eta.filter(|_| !look.is_paused);
+        let eta = look.eta.filter(|_| !look.is_paused && !look.has_ended);
         let ends = eta.map(|eta| look.now.after(eta));
         let last = look.outlook.last.as_ref();
         let last = last.filter(|(_, end)| ends.is_some_and(|ends| *end >= ends));
@@ -92,6 +94,7 @@ impl Job {
             version: env!("CARGO_PKG_VERSION"),
             now_ms: ms(look.now),
             is_paused: look.is_paused,
+            has_ended: look.has_ended,
             total: look.progress.total,
             ended: look.progress.ended.values().sum(),
             fetched: count(Outcome::Fetched),

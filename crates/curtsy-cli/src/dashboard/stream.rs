@@ -52,6 +52,7 @@ struct Sent {
     rows: Vec<Box<RawValue>>,
     scope: Option<Box<RawValue>>,
     is_first: bool,
+    is_last: bool,
     _place: OwnedSemaphorePermit,
 }
 
@@ -70,6 +71,7 @@ pub(super) async fn events(
         rows: Vec::new(),
         scope: None,
         is_first: true,
+        is_last: false,
         _place: place,
     };
     let messages = stream::unfold(sent, |mut sent| async {
@@ -81,16 +83,19 @@ pub(super) async fn events(
 }
 
 impl Sent {
+    /// The next message; none after the one that tells the end.
     async fn next(&mut self) -> Option<String> {
-        loop {
+        while !self.is_last {
             if !std::mem::take(&mut self.is_first) {
                 self.snapshots.changed().await.ok()?;
             }
             let snapshot = self.snapshots.borrow_and_update().clone();
             if let Some(snapshot) = snapshot {
+                self.is_last = snapshot.job.has_ended;
                 return self.message(&snapshot).ok();
             }
         }
+        None
     }
 
     /// What has changed since the last one.

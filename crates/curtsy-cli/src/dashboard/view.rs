@@ -16,8 +16,8 @@ const MOST: usize = 200;
 pub(super) struct View {
     /// Part of the names.
     q: String,
-    /// What the scopes do; all where it is empty.
-    does: String,
+    /// What the scopes do; all where there is nothing.
+    does: Option<Stage>,
     sort: Sort,
     /// The other way round.
     descending: bool,
@@ -57,7 +57,7 @@ impl View {
         let q = self.q.trim().to_ascii_lowercase();
         let is_asked = |row: &&Row| {
             (q.is_empty() || row.scope.contains(&q))
-                && (self.does.is_empty() || label(row.does) == self.does)
+                && self.does.is_none_or(|does| row.does == does)
         };
         let mut rows: Vec<&Row> = snapshot.rows.iter().filter(is_asked).collect();
         rows.sort_by(|a, b| {
@@ -93,13 +93,6 @@ impl Sort {
     }
 }
 
-/// The word of a stage, as it is asked for.
-fn label(stage: Stage) -> String {
-    let word = serde_json::to_value(stage).ok();
-    word.and_then(|word| Some(word.as_str()?.to_owned()))
-        .unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -132,6 +125,7 @@ mod tests {
             rate: None,
             eta: Some(Duration::from_secs(5)),
             is_paused: false,
+            has_ended: false,
             now: Timestamp::from_secs(1),
         })
     }
@@ -175,12 +169,12 @@ mod tests {
         assert_eq!(seen(&most).1[0], "h9999.example");
         let beyond = View { from: 500, ..some };
         assert_eq!(seen(&beyond), (111, vec![]));
-        let queued = |does: &str| View {
-            does: does.to_owned(),
+        let that = |does| View {
+            does: Some(does),
             ..View::default()
         };
         assert_eq!(
-            (seen(&queued("queued")).0, seen(&queued("held")).0),
+            (seen(&that(Stage::Queued)).0, seen(&that(Stage::Held)).0),
             (10_000, 0)
         );
     }

@@ -1,5 +1,6 @@
 //! Who looks at the run, once for all visitors.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use super::history::{History, STEP};
 use super::snapshot::{Look, Snapshot};
 use super::{EventLog, Shown};
 use crate::progress::meter::Meter;
+use crate::serve::Ending;
 
 /// Between two looks while anybody watches; with very many scopes as many times longer than a look takes.
 const LOOK: (Duration, u32) = (Duration::from_millis(400), 4);
@@ -27,6 +29,7 @@ pub(super) struct Watcher {
     pub(super) events: EventLog,
     seen: Mutex<Seen>,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+    has_ended: AtomicBool,
 }
 
 #[derive(Default)]
@@ -37,7 +40,7 @@ struct Seen {
 }
 
 impl Watcher {
-    pub(super) fn start(shown: Shown) -> Arc<Self> {
+    pub(super) fn start(shown: Shown, ending: Ending) -> Arc<Self> {
         let watcher = Arc::new(Self {
             name: shown.name,
             client: shown.client,
@@ -45,10 +48,12 @@ impl Watcher {
             events: shown.events,
             seen: Mutex::default(),
             snapshots: watch::Sender::new(None),
+            has_ended: AtomicBool::new(false),
         });
         tokio::spawn(Arc::clone(&watcher).look());
         tokio::spawn(Arc::clone(&watcher).look_through_queue());
         tokio::spawn(Arc::clone(&watcher).keep_history());
+        tokio::spawn(Arc::clone(&watcher).see_end(ending));
         watcher
     }
 
@@ -92,6 +97,7 @@ impl Watcher {
             rate: seen.meter.rate(),
             eta: seen.meter.eta(&progress, &seen.outlook, now),
             is_paused: self.client.is_paused(),
+            has_ended: self.has_ended.load(Ordering::Relaxed),
             now,
         }))
     }
@@ -112,12 +118,26 @@ impl Watcher {
     async fn look_through_queue(self: Arc<Self>) {
         loop {
             let begun = Instant::now();
-            // Where the queue fails, the job itself says so.
-            if let Ok(outlook) = self.progress.outlook(|_| true).await {
-                self.seen().outlook = outlook;
-            }
+            self.look_through_queue_once().await;
             tokio::time::sleep(QUEUE_LOOK.0.max(begun.elapsed() * QUEUE_LOOK.1)).await;
         }
+    }
+
+    async fn look_through_queue_once(&self) {
+        // Where the queue fails, the job itself says so.
+        if let Ok(outlook) = self.progress.outlook(|_| true).await {
+            self.seen().outlook = outlook;
+        }
+    }
+
+    /// Looks a last time.
+    async fn see_end(self: Arc<Self>, ending: Ending) {
+        ending.comes().await;
+        if self.snapshots.receiver_count() > 0 {
+            self.look_through_queue_once().await;
+        }
+        self.has_ended.store(true, Ordering::Relaxed);
+        self.refresh();
     }
 
     async fn keep_history(self: Arc<Self>) {
@@ -127,8 +147,8 @@ impl Watcher {
             let ended = self.progress.now().ended_now;
             self.seen().meter.note(ended);
             if tick % (STEP.as_secs() / METER.as_secs()) == 0 {
-                let views = self.client.scopes();
-                self.seen().history.note(&views);
+                let (views, now) = (self.client.scopes(), self.client.now());
+                self.seen().history.note(&views, now);
             }
         }
     }

@@ -138,7 +138,9 @@ async fn fetch(source: Source, settings: &Settings) -> Result<Exit, Failure> {
     if let Some(alerting) = alerting {
         alerting.finish().await;
     }
-    drop(servers);
+    for server in servers {
+        server.finish().await;
+    }
     stopping.abort();
     let summary = ended.map_err(failed)?;
     match feeding {

@@ -56,7 +56,7 @@ impl Watching {
         }
     }
 
-    /// Serves what is to be served, until the servers are dropped.
+    /// Serves what is to be served, until the servers are finished or dropped.
     ///
     /// # Errors
     /// Nobody can listen at an address.
@@ -75,7 +75,7 @@ impl Watching {
         };
         if let Some(at) = fetch.metrics {
             let (metrics, client) = (self.metrics.clone(), client.clone());
-            let router = |address| serve::metrics_router(address, metrics, client);
+            let router = |address, _| serve::metrics_router(address, metrics, client);
             let server = serve::start("--metrics", at, router)?;
             say(&format!(
                 "metrics at http://{}/metrics",
@@ -105,7 +105,7 @@ impl Watching {
                 progress: progress.clone(),
                 events: events.clone(),
             };
-            let router = |address| dashboard::router(address, visitors, shown_job);
+            let router = |address, ending| dashboard::router(address, visitors, shown_job, ending);
             let server = serve::start("--dashboard", at, router)?;
             let fragment = fragment.unwrap_or_default();
             let line = format!("dashboard at http://{}/{fragment}", shown(server.address));

@@ -34,7 +34,7 @@ function ceiling(value) {
 
 /** What departed in each step as bars, and the rate that it was paced at as a line. */
 export function pace(points, step, most = 120) {
-  const [width, height, left, right, bottom, top] = [440, 170, 44, 6, 24, 10];
+  const [width, height, left, right, bottom, top] = [440, 140, 44, 6, 24, 10];
   const wide = width - left - right;
   const high = height - top - bottom;
   const rates = points.map((point) => point.departed / step);

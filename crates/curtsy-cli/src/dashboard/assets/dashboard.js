@@ -2,7 +2,7 @@
 
 import { ScopePage } from './scope.js';
 import { Table } from './table.js';
-import { STAGES, bytes, clock, make, number, rate, short } from './words.js';
+import { STAGES, bytes, clock, inLocalTime, make, number, put, rate, short } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 
@@ -15,6 +15,8 @@ let source = null;
 let isFirst = true;
 let asking = 0;
 const EVENTS = 200;
+/** How long until a stream is asked for anew, milliseconds. */
+const AGAIN = 3000;
 
 const now = () => Date.now() + ahead;
 
@@ -32,23 +34,42 @@ function connect() {
   source = new EventSource(`/events?${new URLSearchParams(question)}`);
   source.onmessage = (event) => take(JSON.parse(event.data));
   source.onerror = () => {
-    linked(false);
-    // A browser tries again by itself, but not after an answer that is no stream.
     isFirst = true;
-    if (source.readyState === EventSource.CLOSED) ask(2000);
+    lost();
+    // A browser tries again by itself, but not after an answer that is no stream.
+    if (source.readyState === EventSource.CLOSED) ask(AGAIN);
   };
 }
 
-function linked(isLinked) {
-  const link = $('link');
-  const words = isLinked ? 'live' : 'no connection: the run may have ended';
-  if (link.textContent !== words) link.textContent = words;
-  link.className = isLinked ? 'live' : 'lost';
+/** Says why there is no stream, which an EventSource does not. */
+async function lost() {
+  if (job?.has_ended) return;
+  const asking = new AbortController();
+  let why = 'no connection';
+  try {
+    const answer = await fetch('/events', { signal: asking.signal });
+    // Whoever asks for a session that is over is asked for the token.
+    if (answer.status === 401) location.reload();
+    if (!answer.ok) why = await answer.text();
+  } catch { /* nobody answers */ }
+  asking.abort();
+  linked('lost', why);
+}
+
+function linked(how, words) {
+  put($('link'), words);
+  $('link').className = how;
 }
 
 function take(message) {
-  linked(true);
   job = message.job;
+  if (job.has_ended) {
+    linked('ended', 'ended');
+    // Another run may begin at the same address.
+    source.close();
+    isFirst = true;
+    ask(AGAIN);
+  } else linked('live', 'live');
   ahead = job.now_ms - Date.now();
   showJob();
   showStages(message.stages);
@@ -56,54 +77,67 @@ function take(message) {
   table.take(message, isFirst);
   page.take(message);
   $('none').hidden = message.total > 0;
-  isFirst = false;
+  isFirst = job.has_ended;
   tick();
 }
 
 // --- The job -----------------------------------------------------------------
 
 function showJob() {
-  const share = job.total ? job.ended / job.total : 0;
-  const percent = Math.floor(share * 100);
-  $('job-name').textContent = job.name === 'default' ? '' : job.name;
+  const percent = Math.floor((job.total ? job.ended / job.total : 0) * 100);
+  put($('job-name'), job.name === 'default' ? '' : job.name);
   $('done').replaceChildren(make('strong', {}, `${percent} %`), ` ${number(job.ended)} of ${number(job.total)} URLs`);
   const bar = $('bar');
   bar.setAttribute('aria-valuenow', percent);
-  const bad = job.http_errors + job.failed + job.suppressed;
-  bar.style.setProperty('--ok', job.total ? (job.ended - bad) / job.total : 0);
-  bar.style.setProperty('--bad', job.total ? bad / job.total : 0);
+  const parts = {
+    fetched: job.fetched,
+    disallowed: job.disallowed,
+    bad: job.http_errors + job.failed + job.suppressed,
+    deferred: job.deferred,
+  };
+  for (const [part, count] of Object.entries(parts)) {
+    bar.style.setProperty(`--${part}`, job.total ? count / job.total : 0);
+  }
   const pause = $('pause');
-  pause.disabled = false;
-  pause.textContent = job.is_paused ? 'Resume' : 'Pause';
+  pause.disabled = job.has_ended;
+  put(pause, job.is_paused ? 'Resume job' : 'Pause job');
   pause.classList.toggle('resume', job.is_paused);
-  document.title = `${percent} % · curtsy`;
+  document.title = `${percent} %${job.has_ended ? ', ended' : ''} · curtsy`;
   const figures = [
-    ['Rate', rate(job.rate), 'URLs that end, a second'],
-    ['Fetched', number(job.fetched)],
-    ['Bytes', bytes(job.bytes)],
-    ['Deferred', number(job.deferred)],
-    ['HTTP errors', number(job.http_errors)],
-    ['Failed', number(job.failed)],
-    ['Disallowed', number(job.disallowed)],
-    ['Suppressed', number(job.suppressed)],
+    ['Rate', rate(job.has_ended ? null : job.rate), '', 'URLs that end, a second'],
+    ['Bytes', bytes(job.bytes), '', 'of bodies that are stored'],
+    ['Fetched', number(job.fetched), 'fetched'],
+    ['Disallowed', number(job.disallowed), 'disallowed', 'by robots.txt'],
+    ['HTTP errors', number(job.http_errors), 'bad', 'answered with a status from 400 on'],
+    ['Failed', number(job.failed), 'bad', 'not answered after all tries'],
+    ['Suppressed', number(job.suppressed), 'bad', 'not asked for, since the scope keeps answering 403'],
+    ['Deferred', number(job.deferred), 'deferred', 'put off until later'],
   ];
   const list = $('figures');
   if (!list.children.length) {
-    list.append(...figures.map(([name, , title]) => make('div', { title }, make('dt', {}, name), make('dd', {}))));
+    list.append(...figures.map(([name, , part, title]) => make('div', { title, class: part || null },
+      make('dt', {}, name), make('dd', {}))));
   }
   figures.forEach(([, value], at) => {
     const figure = list.children[at];
-    figure.lastChild.textContent = value;
+    put(figure.lastChild, value);
     figure.classList.toggle('zero', value === '0');
   });
 }
 
 function showEnds() {
-  let words = '';
-  if (job?.is_paused) words = 'paused';
-  else if (job?.ends_ms) words = `about ${short(job.ends_ms - now())} left`;
-  if (words && job.last_scope && !job.is_paused) words += ` (${job.last_scope})`;
-  if ($('ends').textContent !== words) $('ends').textContent = words;
+  let [words, because] = ['', ''];
+  const left = job ? job.total - job.ended : 0;
+  if (job?.has_ended) {
+    words = left ? `ended with ${number(left)} left` : 'finished';
+    if (left) because = 'run it again to go on';
+  } else if (job?.is_paused) words = 'paused';
+  else if (job?.ends_ms) {
+    words = `about ${short(job.ends_ms - now())} left`;
+    if (job.last_scope) because = `${job.last_scope} takes longest`;
+  }
+  put($('ends'), words);
+  put($('because'), because);
 }
 
 function showStages(stages) {
@@ -136,14 +170,21 @@ function showEvents(events) {
   for (const told of events) {
     if (told.id <= view.event) continue;
     view.event = told.id;
-    const item = make('li', {},
-      make('time', { datetime: new Date(told.at_ms).toISOString() }, clock(told.at_ms)),
-      told.scope ? make('a', { href: `#/scope/${encodeURIComponent(told.scope)}` }, told.text) : make('span', {}, told.text));
-    list.prepend(item);
+    const time = make('time', { datetime: new Date(told.at_ms).toISOString() }, clock(told.at_ms));
+    list.prepend(make('li', {}, time, eventWords(told)));
   }
   while (list.children.length > EVENTS) list.lastChild.remove();
   $('quiet').hidden = list.children.length > 0;
   list.hidden = !list.children.length;
+}
+
+/** What happened, its scope by itself where it begins with it. */
+function eventWords({ scope, text }) {
+  if (!scope) return make('p', {}, inLocalTime(text));
+  const link = make('a', { href: `#/scope/${encodeURIComponent(scope)}`, title: scope }, scope);
+  const rest = text.startsWith(`${scope}: `) ? text.slice(scope.length + 2)
+    : text.startsWith(`${scope} `) ? text.slice(scope.length + 1) : text;
+  return make('div', {}, link, make('p', {}, inLocalTime(rest)));
 }
 
 // --- What a person does ----------------------------------------------------------
@@ -173,12 +214,23 @@ function actOnScope(deed) {
   const row = [...table.rows.values()].find((known) => known.scope === scope) ?? page.row;
   if (!scope) return;
   if (deed === 'lift') act('lift', scope);
-  else if (!job.is_paused) act(row?.does === 'paused' ? 'resume' : 'pause', scope);
+  else if (!job.is_paused && !job.has_ended) act(row?.does === 'paused' ? 'resume' : 'pause', scope);
+}
+
+/** The scope whose page the address names; none where it makes no sense. */
+function namedScope() {
+  const [, kind, name] = location.hash.split('/');
+  try {
+    return kind === 'scope' && name ? decodeURIComponent(name) : '';
+  } catch {
+    return '';
+  }
 }
 
 function route() {
-  const [, kind, name] = location.hash.split('/');
-  const scope = kind === 'scope' && name ? decodeURIComponent(name) : '';
+  // The link that was printed, opened by who is let in already: the token is not to stay in sight.
+  if (location.hash.startsWith('#token=')) history.replaceState(null, '', '/');
+  const scope = namedScope();
   if (scope === view.scope) return;
   view.scope = scope;
   page.show(scope || null);
@@ -206,10 +258,11 @@ $('search').addEventListener('input', (event) => {
   view.q = event.target.value;
   table.restart();
 });
-$('sort').addEventListener('change', (event) => {
-  view.sort = event.target.value;
-  // Of numbers the largest come first.
-  setDirection(['departures', 'rate', 'left'].includes(view.sort));
+$('sort').addEventListener('change', (event) => sortBy(event.target.value));
+document.querySelector('#table .head').addEventListener('click', (event) => {
+  const { sort } = event.target.closest('[data-sort]')?.dataset ?? {};
+  if (sort === view.sort) setDirection(!view.descending);
+  else if (sort) sortBy(sort);
 });
 $('direction').addEventListener('click', () => setDirection(!view.descending));
 $('stages').addEventListener('click', (event) => {
@@ -219,10 +272,21 @@ $('stages').addEventListener('click', (event) => {
   table.restart();
 });
 
+function sortBy(sort) {
+  view.sort = sort;
+  $('sort').value = sort;
+  // Of numbers the largest come first.
+  setDirection(['departures', 'rate', 'left'].includes(sort));
+}
+
 function setDirection(descending) {
   view.descending = descending;
+  for (const head of document.querySelectorAll('#table [data-sort]')) {
+    const order = descending ? 'descending' : 'ascending';
+    head.setAttribute('aria-sort', head.dataset.sort === view.sort ? order : 'none');
+  }
   $('direction').setAttribute('aria-pressed', descending);
-  $('direction').textContent = descending ? '↑' : '↓';
+  $('direction').textContent = descending ? '↓' : '↑';
   table.restart();
 }
 

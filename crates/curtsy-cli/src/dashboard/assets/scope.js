@@ -1,7 +1,10 @@
 // A scope's own page.
 
 import { pace } from './chart.js';
-import { STAGES, countdown, make } from './words.js';
+import { STAGES, countdown, inLocalTime, make, put } from './words.js';
+
+/** What of a scope can be lifted, by what it does. */
+const LIFTS = { suppressed: 'Lift the suppression', broken: 'Lift the breaker' };
 
 export class ScopePage {
   /** `act(deed, scope)` does something to it, `close()` closes it. */
@@ -23,7 +26,8 @@ export class ScopePage {
     this.title = make('h2', { id: 'scope-name', tabindex: '-1' }, scope);
     this.state = make('p', { class: 'state' }, make('b'), make('time'), make('i'));
     this.pause = make('button', { type: 'button' }, 'Pause');
-    this.lift = make('button', { type: 'button', class: 'lift' }, 'Lift');
+    this.lift = make('button', { type: 'button', class: 'lift' });
+    this.before = make('h3');
     const closer = make('button', { type: 'button', class: 'quiet', 'aria-label': 'Close' }, '✕');
     this.picture = make('figure', {}, make('div'), make('figcaption', {},
       make('span', { class: 'key bars' }), 'departures a second ', make('span', { class: 'key limit' }), 'allowed'));
@@ -33,7 +37,7 @@ export class ScopePage {
       this.state,
       make('div', { class: 'acts' }, this.pause, this.lift),
       make('h3', {}, 'Pace'), this.picture,
-      make('h3', {}, 'Not before the latest of'), this.times,
+      this.before, this.times,
       make('h3', {}, 'What is known'), this.facts);
     this.unknown = make('p', { class: 'unknown', hidden: true }, 'Nothing is known of it now: it has not begun, or it is done and rests.');
     this.section.replaceChildren(make('div', { class: 'scope-top' }, this.title, closer), this.known, this.unknown);
@@ -55,12 +59,15 @@ export class ScopePage {
     this.unknown.hidden = Boolean(row);
     if (row) {
       this.state.className = `state ${row.does}`;
-      this.state.children[0].textContent = STAGES[row.does];
-      this.state.children[2].textContent = row.why;
-      this.pause.textContent = this.isPaused ? 'Resume' : 'Pause';
-      this.pause.disabled = message.job.is_paused;
-      this.pause.title = message.job.is_paused ? 'The whole job is paused' : '';
-      this.lift.hidden = !row.can_lift;
+      put(this.state.children[0], STAGES[row.does]);
+      put(this.state.children[2], row.why);
+      const { is_paused: whole, has_ended: ended } = message.job;
+      put(this.pause, this.isPaused ? 'Resume' : 'Pause');
+      this.pause.disabled = whole || ended;
+      this.pause.title = whole ? 'The whole job is paused' : '';
+      this.lift.hidden = !row.can_lift || ended;
+      put(this.lift, LIFTS[row.does] ?? '');
+      put(this.before, row.does === 'suppressed' ? 'When that is over, not before the latest of' : 'Not before the latest of');
     }
     if (message.scope?.scope === this.scope) {
       this.detail = message.scope;
@@ -83,10 +90,10 @@ export class ScopePage {
 
 function waits(bound, now) {
   if (bound.reason === 'free') return '–';
-  if (bound.not_before_ms == null) return 'until resumed';
+  if (bound.not_before_ms == null) return bound.reason === 'paused' ? 'resumed' : 'answered';
   const left = bound.not_before_ms - now;
   if (left > 500) return countdown(left);
-  return left > -1000 ? 'now' : `past`;
+  return left > -1000 ? 'now' : 'past';
 }
 
 function time(bound) {
@@ -95,7 +102,7 @@ function time(bound) {
     make('b', {}, bound.name),
     make('time', {}),
     make('span', {}, free ? 'does not bind' : bound.sentence),
-    bound.evidence ? make('small', {}, bound.evidence) : null,
+    bound.evidence ? make('small', {}, inLocalTime(bound.evidence)) : null,
     bound.binds ? make('em', {}, 'binds') : null);
 }
 

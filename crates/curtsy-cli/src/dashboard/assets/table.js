@@ -1,7 +1,7 @@
 // The table of scopes: only the rows in sight exist, however many there are.
 
 import { spark } from './chart.js';
-import { STAGES, countdown, make, number, rate } from './words.js';
+import { STAGES, countdown, make, number, put, rate } from './words.js';
 
 /** Rows above and below those in sight. */
 const MARGIN = 8;
@@ -12,7 +12,9 @@ export class Table {
     Object.assign(this, { grid, body, look, open });
     this.rows = new Map();
     this.total = 0;
+    /** Which row is chosen, and of which scope: the others may change places about it. */
     this.chosen = null;
+    this.chosenScope = null;
     this.elements = new Map();
     grid.addEventListener('scroll', () => this.sight());
     grid.addEventListener('keydown', (event) => this.key(event));
@@ -21,7 +23,7 @@ export class Table {
       const row = event.target.closest('[role=row]');
       if (!row) return;
       this.choose(Number(row.dataset.at));
-      this.open(this.rows.get(this.chosen).scope);
+      this.open(this.chosenScope);
     });
     this.window = { from: 0, count: 40 };
   }
@@ -47,6 +49,7 @@ export class Table {
   restart() {
     this.grid.scrollTop = 0;
     this.chosen = null;
+    this.chosenScope = null;
     this.window = { from: 0, count: Math.ceil(this.grid.clientHeight / this.high) + 2 * MARGIN };
     this.look(this.window.from, this.window.count);
   }
@@ -59,7 +62,16 @@ export class Table {
     for (const at of this.rows.keys()) {
       if (at < message.from || at >= message.from + message.count) this.rows.delete(at);
     }
+    this.follow();
     this.draw();
+  }
+
+  /** The chosen scope keeps being chosen wherever it has gone; a row that had not come yet is known now. */
+  follow() {
+    if (this.chosen == null) return;
+    this.chosenScope ??= this.rows.get(this.chosen)?.scope ?? null;
+    const found = [...this.rows].find(([, row]) => row.scope === this.chosenScope);
+    if (found) [this.chosen] = found;
   }
 
   draw() {
@@ -78,11 +90,11 @@ export class Table {
         this.elements.set(at, element);
       }
       fill(element, row);
-      const isChosen = at === this.chosen;
+      const isChosen = row.scope === this.chosenScope;
       element.setAttribute('aria-selected', isChosen);
     }
     const active = this.elements.get(this.chosen);
-    if (active) this.grid.setAttribute('aria-activedescendant', active.id);
+    if (active?.getAttribute('aria-selected') === 'true') this.grid.setAttribute('aria-activedescendant', active.id);
     else this.grid.removeAttribute('aria-activedescendant');
   }
 
@@ -96,16 +108,13 @@ export class Table {
 
   choose(at) {
     this.chosen = Math.max(0, Math.min(at, this.total - 1));
+    this.chosenScope = this.rows.get(this.chosen)?.scope ?? null;
     const { high } = this;
     const [top, bottom] = [this.chosen * high, (this.chosen + 1) * high];
     const room = this.grid.clientHeight - this.grid.querySelector('.head').offsetHeight;
     if (top < this.grid.scrollTop) this.grid.scrollTop = top;
     if (bottom > this.grid.scrollTop + room) this.grid.scrollTop = bottom - room;
     this.sight();
-  }
-
-  get chosenScope() {
-    return this.rows.get(this.chosen)?.scope;
   }
 
   key(event) {
@@ -135,10 +144,6 @@ function blank(at) {
   return row;
 }
 
-function put(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-}
-
 function fill(element, row) {
   const [name, state, course, speed, quota, left] = element.children;
   put(name, row.scope);
@@ -152,7 +157,9 @@ function fill(element, row) {
     course.dataset.bars = bars;
     course.replaceChildren(spark(row.spark));
   }
-  put(speed, rate(row.rate));
+  const pace = ['done', 'suppressed'].includes(row.does) ? null : row.rate;
+  put(speed, rate(pace));
+  speed.classList.toggle('none', pace == null);
   put(quota, row.quota ? row.quota.filter((part) => part != null).map(number).join(' / ') : '–');
   put(left, number(row.left));
 }

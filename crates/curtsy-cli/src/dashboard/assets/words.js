@@ -56,6 +56,21 @@ export function clock(ms) {
   return new Date(ms).toLocaleTimeString('en-GB');
 }
 
+/** The same text with its times, which the server tells in UTC, by the browser's clock. */
+export function inLocalTime(text) {
+  return text.replace(/\b(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC\b/g, (given, day, time) => {
+    const at = new Date(`${day}T${time}Z`);
+    if (Number.isNaN(at.getTime())) return given;
+    const isToday = at.toDateString() === new Date().toDateString();
+    return isToday ? clock(at) : `${at.toLocaleDateString('en-CA')} ${clock(at)}`;
+  });
+}
+
+/** Writes a text where another stands. */
+export function put(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 /** An element with its attributes and children. */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
