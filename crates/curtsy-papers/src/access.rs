@@ -144,8 +144,8 @@ impl Access {
 
     /// A question with what its provider wants to know of who asks.
     fn request(&self, provider: Provider, query: Query) -> Result<Request, Error> {
-        let query = self.sign(provider, query);
         let base = self.shared.endpoints.base(provider);
+        let query = self.sign(provider, query).fitted(provider, base);
         let url = query.url(base);
         let body = query.body();
         let method = if body.is_some() {
@@ -161,7 +161,7 @@ impl Access {
         if let Some((media_type, text)) = body {
             request = request
                 .header(CONTENT_TYPE, HeaderValue::from_static(media_type))
-                .body(text.to_owned());
+                .body(text.into_owned());
         }
         if let Some(media_type) = query.wanted() {
             request = request.header(ACCEPT, HeaderValue::from_static(media_type));

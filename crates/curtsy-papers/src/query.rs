@@ -1,7 +1,15 @@
 //! What is asked of a provider: a path below its base, a query, a form.
 
+use std::borrow::Cow;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
+
+use crate::endpoint::Provider;
+
+/// The longest URL that a question is put into, in bytes: about two hundred PMIDs, above which NCBI wants a form, and
+/// what every proxy on the way lets through.
+const LONGEST_URL: usize = 2_000;
 
 /// All but the unreserved characters of RFC 3986 section 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -16,8 +24,19 @@ pub struct Query {
     path: String,
     pairs: Vec<(&'static str, String)>,
     accept: Option<&'static str>,
-    form: Option<String>,
-    json: Option<String>,
+    body: Body,
+}
+
+/// What a question is posted with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Body {
+    /// Nothing: it is a GET.
+    #[default]
+    None,
+    /// The pairs, in the place of a query string.
+    Form,
+    /// A JSON text; the pairs stay in the query string.
+    Json(String),
 }
 
 impl Query {
@@ -55,18 +74,32 @@ impl Query {
         self
     }
 
-    /// Sends the pairs as a form in a POST, where there are too many for a URL.
+    /// Sends all pairs as a form in a POST, also those that are added later.
     #[must_use]
     pub fn as_form(mut self) -> Self {
-        self.form = Some(encode_pairs(&std::mem::take(&mut self.pairs)));
+        self.body = Body::Form;
         self
     }
 
     /// Sends a JSON text in a POST.
     #[must_use]
     pub fn with_json(mut self, json: String) -> Self {
-        self.json = Some(json);
+        self.body = Body::Json(json);
         self
+    }
+
+    /// The same question in the form in which `provider` takes it when it is too long for a URL below `base`: all of
+    /// NCBI's utilities take a form in its place, Europe PMC's search at a path of its own. Others have no such form.
+    pub(crate) fn fitted(mut self, provider: Provider, base: &Url) -> Self {
+        let is_search = provider == Provider::EuropePmc && self.path == "search";
+        let takes_form = provider == Provider::Ncbi || is_search;
+        if !takes_form || self.body != Body::None || self.url(base).len() <= LONGEST_URL {
+            return self;
+        }
+        if is_search {
+            "searchPOST".clone_into(&mut self.path);
+        }
+        self.as_form()
     }
 
     pub(crate) fn wanted(&self) -> Option<&'static str> {
@@ -74,10 +107,15 @@ impl Query {
     }
 
     /// The media type and text of the body, where there is one.
-    pub(crate) fn body(&self) -> Option<(&'static str, &str)> {
-        let form = self.form.as_deref();
-        let form = form.map(|form| ("application/x-www-form-urlencoded", form));
-        form.or_else(|| self.json.as_deref().map(|json| ("application/json", json)))
+    pub(crate) fn body(&self) -> Option<(&'static str, Cow<'_, str>)> {
+        match &self.body {
+            Body::None => None,
+            Body::Form => {
+                let form = encode_pairs(&self.pairs);
+                Some(("application/x-www-form-urlencoded", form.into()))
+            }
+            Body::Json(json) => Some(("application/json", json.into())),
+        }
     }
 
     /// The URL below a base.
@@ -87,7 +125,7 @@ impl Query {
             url.push('/');
             url.push_str(&self.path);
         }
-        if !self.pairs.is_empty() {
+        if !self.pairs.is_empty() && self.body != Body::Form {
             url.push('?');
             url.push_str(&encode_pairs(&self.pairs));
         }
@@ -128,6 +166,34 @@ mod tests {
             let pairs: Vec<_> = url.query_pairs().collect();
             assert_eq!(pairs, [("q".into(), doi.as_str().into())], "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_url_is_a_form_where_the_provider_takes_one() {
+        let base = Url::parse("https://a.example/b").unwrap();
+        let ids = |count| vec!["39900042"; count].join(",");
+        for (provider, path, count, expected) in [
+            (Provider::Ncbi, "efetch.fcgi", 100, None),
+            (Provider::Ncbi, "efetch.fcgi", 201, Some("efetch.fcgi")),
+            (Provider::EuropePmc, "search", 201, Some("searchPOST")),
+            (Provider::EuropePmc, "MED/1/references", 201, None),
+            (Provider::IdConverter, "", 201, None),
+        ] {
+            let query = Query::at(path).pair("id", ids(count));
+            let fitted = query.clone().fitted(provider, &base);
+            let Some(path) = expected else {
+                assert_eq!(fitted, query, "{provider} {path}");
+                continue;
+            };
+            assert_eq!(fitted.url(&base), format!("https://a.example/b/{path}"));
+            let fitted = fitted.pair("api_key", "k");
+            let (media_type, form) = fitted.body().unwrap();
+            assert_eq!(media_type, "application/x-www-form-urlencoded");
+            assert!(form.ends_with("&api_key=k"), "{form}");
+            assert!(!fitted.url(&base).contains("api_key"));
+        }
+        let posted = Query::at("paper").with_json("{}".to_owned());
+        assert_eq!(posted.clone().fitted(Provider::Ncbi, &base), posted);
     }
 
     #[test]

@@ -147,12 +147,10 @@ impl Lane {
                 .filter(|(_, id)| id.kind() == kind)
                 .collect();
             let ids: Vec<Identifier> = papers.iter().map(|(_, id)| id.clone()).collect();
-            for (papers, ids) in papers
-                .chunks(idconv::MAX_IDS)
-                .zip(ids.chunks(idconv::MAX_IDS))
-            {
+            let mut papers = papers.iter();
+            for ids in idconv::calls(&ids) {
                 let answer = self.shared.retriever.convert_all(ids).await?;
-                for (number, id) in papers {
+                for (number, id) in papers.by_ref().take(ids.len()) {
                     let of_paper = answer.clone().and_then(|answer| match answer.of(id) {
                         Some(ids) => Answer::Found(ids.clone()),
                         None => Answer::NotFound,

@@ -112,7 +112,7 @@ async fn ask_converter(access: &Access, all: &mut [Conversion]) -> Result<(), Er
         let mut ids = by_kind.remove(kind).unwrap_or_default();
         ids.sort_unstable();
         ids.dedup();
-        for some in ids.chunks(idconv::MAX_IDS) {
+        for some in idconv::calls(&ids) {
             let Some(query) = idconv::query(some) else {
                 continue;
             };

@@ -17,12 +17,7 @@ pub(crate) const MAX_RECORDS: usize = 200;
 /// Asks for records by their PMIDs, at most [`MAX_RECORDS`].
 pub(crate) fn query(pmids: &[Pmid]) -> Query {
     let ids: Vec<String> = pmids.iter().map(Pmid::to_string).collect();
-    let query = start().pair("id", ids.join(","));
-    if pmids.len() > 20 {
-        query.as_form()
-    } else {
-        query
-    }
+    start().pair("id", ids.join(","))
 }
 
 /// Asks for some of the records that the server keeps.

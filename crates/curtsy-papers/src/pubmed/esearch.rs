@@ -44,9 +44,7 @@ pub(crate) fn query_dois(dois: &[Doi]) -> Query {
         .iter()
         .map(|doi| format!("\"{}\"[doi]", doi.as_str().replace('"', " ")));
     let term = quoted.collect::<Vec<_>>().join(" OR ");
-    query(&term)
-        .pair("retmax", (2 * MAX_DOIS).to_string())
-        .as_form()
+    query(&term).pair("retmax", (2 * MAX_DOIS).to_string())
 }
 
 /// What was found.
@@ -103,13 +101,9 @@ mod tests {
     #[test]
     fn dois_are_quoted_and_joined() {
         let dois = ["10.5555/a\"b", "10.5555/c;d+e#f"].map(|text| text.parse().unwrap());
-        let (_, form) = query_dois(&dois)
-            .body()
-            .map(|(kind, form)| (kind, form.to_owned()))
-            .unwrap();
-        let term = url::form_urlencoded::parse(form.as_bytes())
-            .find(|(name, _)| name == "term")
-            .unwrap();
+        let base = url::Url::parse("https://e.example/").unwrap();
+        let url = url::Url::parse(&query_dois(&dois).url(&base)).unwrap();
+        let term = url.query_pairs().find(|(name, _)| name == "term").unwrap();
         assert_eq!(term.1, "\"10.5555/a b\"[doi] OR \"10.5555/c;d+e#f\"[doi]");
     }
 }

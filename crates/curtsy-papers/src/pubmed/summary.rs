@@ -13,13 +13,13 @@ use crate::source::{Ids, Unreadable, object};
 /// The most records of one call.
 pub(crate) const MAX_IDS: usize = 200;
 
-/// Asks about records, in a form since there may be many.
+/// Asks about records.
 pub(crate) fn query(pmids: &[Pmid]) -> Query {
     let ids: Vec<String> = pmids.iter().map(Pmid::to_string).collect();
     let query = Query::at("esummary.fcgi")
         .pair("db", "pubmed")
         .pair("retmode", "json");
-    query.pair("id", ids.join(",")).as_form()
+    query.pair("id", ids.join(","))
 }
 
 /// What a record says in short.

@@ -14,6 +14,32 @@ use crate::query::Query;
 
 /// The most identifiers of one call.
 pub const MAX_IDS: usize = 200;
+/// The most bytes of identifiers in one call, encoded: it is asked by URL alone, and servers cut those off at 8 KiB.
+const MAX_BYTES: usize = 7_000;
+
+/// Cuts a list into what fits into one call each.
+pub fn calls(ids: &[Identifier]) -> impl Iterator<Item = &[Identifier]> {
+    let mut rest = ids;
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |id: &&Identifier| {
+            bytes += encoded_len(&asked_as(id));
+            bytes <= MAX_BYTES
+        };
+        let count = rest.iter().take(MAX_IDS).take_while(fits).count();
+        // One that is too long by itself is asked for all the same.
+        let (call, left) = rest.split_at(count.max(1).min(rest.len()));
+        rest = left;
+        (!call.is_empty()).then_some(call)
+    })
+}
+
+/// With the comma behind it.
+fn encoded_len(id: &str) -> usize {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let len: usize = id.bytes().map(|b| if plain(b) { 1 } else { 3 }).sum();
+    len + 3
+}
 
 /// Asks about those of the identifiers that are of the first one's kind, [`MAX_IDS`] at most; `None` where the
 /// converter does not know that kind, or there are none.
@@ -125,6 +151,33 @@ mod tests {
             Err(Unreadable)
         );
         assert_eq!(read(b"<html>"), Err(Unreadable));
+    }
+
+    #[test]
+    fn a_list_is_cut_so_that_no_call_is_too_long() {
+        let base = url::Url::parse("https://c.example/v1/articles").unwrap();
+        let short: Vec<_> = (0..450).map(|n| id(&format!("10.5555/w.{n}"))).collect();
+        let long: Vec<_> = (0..450)
+            .map(|n| {
+                id(&format!(
+                    "10.5555/(sici)1521-3951(199911)216:1<135::aid-x{n}>3.0.co;2-z"
+                ))
+            })
+            .collect();
+        let huge = [id(&format!("10.5555/{}", "é".repeat(900)))];
+        for (ids, most) in [
+            (&short[..], 3),
+            (&long[..], 9),
+            (&huge[..], 1),
+            (&[][..], 0),
+        ] {
+            let calls: Vec<_> = calls(ids).collect();
+            assert!(calls.len() <= most, "{}", calls.len());
+            assert_eq!(calls.concat(), ids);
+            for call in calls.iter().filter(|call| call.len() > 1) {
+                assert!(query(call).unwrap().url(&base).len() < 7_500);
+            }
+        }
     }
 
     #[test]

@@ -128,10 +128,8 @@ mod tests {
         let ids: Vec<Identifier> = ["10.5555/A", "PMC7.2", "arXiv:2401.99999v2", "10/abc", "12"]
             .map(|id| id.parse().unwrap())
             .into();
-        let (_, body) = batch_query(&ids)
-            .body()
-            .map(|(kind, text)| (kind, text.to_owned()))
-            .unwrap();
+        let query = batch_query(&ids);
+        let (_, body) = query.body().unwrap();
         assert_eq!(
             body,
             r#"{"ids":["DOI:10.5555/a","PMCID:PMC7","ARXIV:2401.99999","","PMID:12"]}"#

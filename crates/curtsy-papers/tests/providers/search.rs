@@ -202,6 +202,26 @@ async fn europe_pmc_is_the_other_engine() {
 }
 
 #[tokio::test]
+async fn a_query_that_is_too_long_for_a_url_is_a_form_and_finds_the_same() {
+    let world = World::start().await;
+    world.set_search(Search::of(30));
+    let words = vec!["herons"; 500].join(" OR ");
+    for (engine, host, path, count) in [
+        (Engine::PubMed, EUTILS, "/esearch.fcgi", 30),
+        (Engine::EuropePmc, "www.ebi.ac.uk", "/searchPOST", 0),
+    ] {
+        let options = SearchOptions { engine, ..all() };
+        let hits = begin(&searcher(&world, &words), &options).await;
+        assert_eq!(hits.count(), count, "{path}");
+        let arrival = &world.arrivals_at(host)[0];
+        assert_eq!(arrival.method, "POST");
+        assert!(arrival.path.ends_with(path), "{}", arrival.path);
+        let asked = arrival.pair("term").or(arrival.pair("query"));
+        assert!(asked.unwrap().contains(&words), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_search_that_cannot_be_made_says_why() {
     let world = World::start().await;
     let over = include_bytes!("../../testdata/eutils_esearch_over_limit.json").as_slice();
