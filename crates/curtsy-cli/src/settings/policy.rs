@@ -18,7 +18,7 @@ pub(super) fn read(layers: &mut Layers<'_>, flags: Flags<'_>) -> Result<Policy, 
     layers.set(key("preset").flag("--preset"), pace.preset, &mut preset)?;
     layers.rest_on(preset);
     let mut p = if flags.options.for_papers && !layers.is_given("preset") {
-        curtsy_papers::endpoint::site_policy()
+        curtsy_papers::site_policy()
     } else {
         PolicyValues::preset(preset)
     };

@@ -48,9 +48,12 @@ pub async fn fetch(access: &Access, id: &Identifier) -> Result<Answer<Item>, Err
 }
 
 /// A DOI needs no other names.
-async fn names(access: &Access, id: &Identifier) -> Result<Option<crate::Conversion>, Error> {
+async fn names(
+    access: &Access,
+    id: &Identifier,
+) -> Result<Option<crate::convert::Conversion>, Error> {
     if matches!(id, Identifier::Doi(_) | Identifier::Arxiv(_)) {
-        return Ok(Some(crate::Conversion {
+        return Ok(Some(crate::convert::Conversion {
             given: id.clone(),
             ids: id.into(),
             unavailable: None,

@@ -1,7 +1,7 @@
 //! What a paper is called: [`Identifier`], in every spelling that people paste.
 //!
 //! Read are the bare identifier, its prefixed form (`doi:`, `PMID:`, `arXiv:`), the URLs of the registries,
-//! and a DOI inside the URL of a publisher. What a spelling needed beyond that is told as a [`Note`].
+//! and a DOI inside the URL of a publisher. What a spelling needed beyond that is told as a [`Mended`].
 //! Not read: titles, citations, ISBNs, and identifiers inside running text.
 
 mod arxiv;
@@ -19,7 +19,7 @@ pub use arxiv::ArxivId;
 pub(crate) use doi::fit;
 pub use doi::{Doi, ShortDoi, decode_doi, encode_doi};
 pub use pubmed::{Pmcid, Pmid};
-pub use read::{Note, Read};
+pub use read::{Mended, ReadId};
 
 /// What one paper is called in one registry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,7 +41,7 @@ impl Identifier {
     ///
     /// # Errors
     /// There is no identifier in it, or an incomplete one.
-    pub fn read(text: &str) -> Result<Read, NotAnId> {
+    pub fn read(text: &str) -> Result<ReadId, NotAnId> {
         read::read(text)
     }
 

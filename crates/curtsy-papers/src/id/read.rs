@@ -27,24 +27,24 @@ const VIEWS: [&str; 11] = [
 
 /// An identifier and what its spelling needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
+pub struct ReadId {
     /// The paper.
     pub id: Identifier,
     /// What was mended to read it.
-    pub note: Option<Note>,
+    pub note: Option<Mended>,
 }
 
 /// What was mended in a spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Note {
+pub enum Mended {
     /// Punctuation or a bracket at the end was dropped.
     EndDropped,
     /// It was found inside the URL of a publisher, where a guess says how long it is.
     InsideUrl,
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for Mended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::EndDropped => "punctuation at its end was dropped",
@@ -53,7 +53,7 @@ impl fmt::Display for Note {
     }
 }
 
-pub(super) fn read(text: &str) -> Result<Read, NotAnId> {
+pub(super) fn read(text: &str) -> Result<ReadId, NotAnId> {
     let text = unwrap(text);
     if let Some(url) = url_of(text) {
         return in_url(&url);
@@ -61,8 +61,8 @@ pub(super) fn read(text: &str) -> Result<Read, NotAnId> {
     let (only, bare) = prefixed(text);
     let whole = end(bare);
     let id = bare_id(whole, only)?;
-    let note = (whole.len() < bare.trim_end().len()).then_some(Note::EndDropped);
-    Ok(Read { id, note })
+    let note = (whole.len() < bare.trim_end().len()).then_some(Mended::EndDropped);
+    Ok(ReadId { id, note })
 }
 
 /// `https://…`, and the resolver's address without its scheme.
@@ -116,7 +116,7 @@ fn of_doi(text: &str) -> Result<Identifier, NotAnId> {
     })
 }
 
-fn in_url(url: &Url) -> Result<Read, NotAnId> {
+fn in_url(url: &Url) -> Result<ReadId, NotAnId> {
     let path = percent_decode_str(url.path()).decode_utf8();
     let path = path.map_err(|_| NotAnId::Malformed)?;
     let host = url.host_str().unwrap_or_default();
@@ -129,15 +129,15 @@ fn in_url(url: &Url) -> Result<Read, NotAnId> {
         _ => None,
     };
     match known {
-        Some(id) => Ok(Read { id, note: None }),
+        Some(id) => Ok(ReadId { id, note: None }),
         None => of_publisher(url, path),
     }
 }
 
-fn resolver(path: &str) -> Result<Read, NotAnId> {
+fn resolver(path: &str) -> Result<ReadId, NotAnId> {
     let whole = end(path);
-    let note = (whole.len() < path.len()).then_some(Note::EndDropped);
-    Ok(Read {
+    let note = (whole.len() < path.len()).then_some(Mended::EndDropped);
+    Ok(ReadId {
         id: of_doi(whole)?,
         note,
     })
@@ -160,7 +160,7 @@ fn of_library(path: &str) -> Option<Identifier> {
 }
 
 /// A DOI in the path, or else in a value of the query.
-fn of_publisher(url: &Url, path: Cow<'_, str>) -> Result<Read, NotAnId> {
+fn of_publisher(url: &Url, path: Cow<'_, str>) -> Result<ReadId, NotAnId> {
     let mut values: Vec<Cow<'_, str>> = vec![path];
     values.extend(url.query_pairs().map(|(_, value)| value));
     let doi = values.iter().find_map(|value| {
@@ -174,9 +174,9 @@ fn of_publisher(url: &Url, path: Cow<'_, str>) -> Result<Read, NotAnId> {
             })
     });
     match doi {
-        Some(id) => Ok(Read {
+        Some(id) => Ok(ReadId {
             id,
-            note: Some(Note::InsideUrl),
+            note: Some(Mended::InsideUrl),
         }),
         None => Err(NotAnId::Unknown),
     }

@@ -95,7 +95,7 @@ impl Hits {
     }
 
     /// How many of the wanted hits were not handed out. At the end of a search: those that no range of dates reaches,
-    /// and more than 9,999 of one day.
+    /// and what is beyond the 9,999th of one day.
     #[must_use]
     pub fn missing(&self) -> u64 {
         self.wanted.saturating_sub(self.given)

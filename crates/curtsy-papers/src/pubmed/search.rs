@@ -15,7 +15,8 @@ const LONGEST: usize = 32 * 1024;
 ///
 /// ```no_run
 /// # async fn search() -> Result<(), Box<dyn std::error::Error>> {
-/// use curtsy_papers::{Answer, PubMedSearcher, SearchOptions};
+/// use curtsy_papers::pubmed::{PubMedSearcher, SearchOptions};
+/// use curtsy_papers::{Answer};
 ///
 /// let searcher = PubMedSearcher::builder("rae@university.edu".parse()?).search_string("herons[ti]").build()?;
 /// let Answer::Found(mut hits) = searcher.search(&SearchOptions::default()).await? else {

@@ -29,7 +29,7 @@ const MOST: usize = 20_000;
 ///
 /// ```no_run
 /// # async fn references() -> Result<(), Box<dyn std::error::Error>> {
-/// use curtsy_papers::ReferenceRetriever;
+/// use curtsy_papers::references::ReferenceRetriever;
 ///
 /// let retriever = ReferenceRetriever::builder("rae@university.edu".parse()?)
 ///     .doi("10.5555/curtsy.2024.0042".parse()?)

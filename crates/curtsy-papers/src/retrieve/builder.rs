@@ -75,7 +75,7 @@ impl PaperRetrieverBuilder {
 
     /// The way to the providers, shared with others so that every host has one pace. Default: one of its own, with
     /// what the next three say.
-    pub fn access(mut self, access: Access) -> Self {
+    pub fn http_client(mut self, access: Access) -> Self {
         self.access = Some(access);
         self
     }

@@ -1,6 +1,7 @@
 //! From one name of a paper to its others.
 
-use curtsy_papers::{Doi, Identifier, Lookup, Reason, convert_ids, doi_to_pmid, pmid_to_doi};
+use curtsy_papers::convert::{Lookup, convert_ids, doi_to_pmid, pmid_to_doi};
+use curtsy_papers::{Doi, Identifier, Reason};
 
 use crate::world::{Answer as Said, Fault, Paper, World};
 

@@ -1,6 +1,7 @@
 //! What a paper cites, and what cites it.
 
-use curtsy_papers::{Access, Key, Keys, Reason, Reference, ReferenceRetriever, References};
+use curtsy_papers::references::{Reference, ReferenceRetriever, References};
+use curtsy_papers::{Access, Key, Keys, Reason};
 
 use crate::world::{self, Answer as Said, Fault, World};
 

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
-use curtsy_papers::pubmed::{DateRange, DateType, Engine, Hits, Order};
-use curtsy_papers::{Answer, PubMedSearcher, Reason, SearchOptions};
+use curtsy_papers::pubmed::{
+    DateRange, DateType, Engine, Hits, Order, PubMedSearcher, SearchOptions,
+};
+use curtsy_papers::{Answer, Reason};
 use jiff::civil::date;
 
 use crate::world::{self, Answer as Said, Fault, Search, World};

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use curtsy::core::Scope;
+use curtsy_papers::Reason;
 use curtsy_papers::plan::{Outcome, Retry};
-use curtsy_papers::{PaperRetriever, Reason};
+use curtsy_papers::retrieve::PaperRetriever;
 
 use crate::support::*;
 use crate::world::{self, Answer, Fault, World};
@@ -84,7 +85,7 @@ async fn each_hop_is_paced_as_its_own_host() {
     ));
     let folder = tempfile::tempdir().unwrap();
     // The policy of the real world: one to three seconds from one request to the next.
-    let retriever = PaperRetriever::builder(world::contact()).access(world.access());
+    let retriever = PaperRetriever::builder(world::contact()).http_client(world.access());
     let retriever = retriever.download_directory(folder.path()).build().unwrap();
     retriever.retrieve(order(DOI)).await.unwrap();
     let shared = world.arrivals_at("shared.example.com");

@@ -1,9 +1,10 @@
 //! Who is asked, in which order, and how little.
 
 use curtsy_papers::plan::Outcome;
+use curtsy_papers::retrieve::PaperRetriever;
 use curtsy_papers::source::SourceId;
 use curtsy_papers::source::resolver::{Place, Resolver};
-use curtsy_papers::{Access, Key, Keys, PaperRetriever, Reason};
+use curtsy_papers::{Access, Key, Keys, Reason};
 
 use crate::support::*;
 use crate::world::{self, Answer, Copy, Fault, Paper, World};
@@ -181,7 +182,7 @@ async fn sources_with_keys_are_asked_with_them_and_no_key_is_written_anywhere() 
         .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let retriever = PaperRetriever::builder(world::contact())
-        .access(access)
+        .http_client(access)
         .download_directory(folder.path());
     let paper = retriever
         .build()

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use curtsy::Policies;
 use curtsy::core::Interval;
-use curtsy_papers::endpoint::site_policy;
-use curtsy_papers::retrieve::PaperRetrieverBuilder;
-use curtsy_papers::{Access, Order, Paper, PaperRetriever};
+use curtsy_papers::Access;
+use curtsy_papers::retrieve::{Order, Paper, PaperRetriever, PaperRetrieverBuilder};
+use curtsy_papers::site_policy;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -32,7 +32,7 @@ pub(crate) fn access(world: &World) -> Access {
 
 pub(crate) fn builder(world: &World, folder: &Path) -> PaperRetrieverBuilder {
     PaperRetriever::builder(world::contact())
-        .access(access(world))
+        .http_client(access(world))
         .download_directory(folder)
 }
 

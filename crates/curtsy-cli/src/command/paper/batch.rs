@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use curtsy::JobDir;
 use curtsy::store::SqliteQueue;
-use curtsy_papers::batch::{BatchHandle, Entry, Report};
-use curtsy_papers::{Batch, BatchOptions, Reason};
+use curtsy_papers::Reason;
+use curtsy_papers::batch::{Batch, BatchHandle, BatchOptions, DEFAULT_JOBS, Entry, Report};
 
 use super::given::AllGiven;
 use super::{outlook, report};
@@ -47,9 +47,7 @@ async fn work(args: &BatchArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
     let queue = SqliteQueue::open(&dir.path().join(".curtsy/papers.sqlite")).await;
     let queue = queue.map_err(|error| Failure::new(Exit::Store, "the queue", chain(&error)))?;
     let options = BatchOptions {
-        jobs: args
-            .jobs
-            .map_or(curtsy_papers::batch::DEFAULT_JOBS, |jobs| jobs as usize),
+        jobs: args.jobs.map_or(DEFAULT_JOBS, |jobs| jobs as usize),
         retry_failed,
         wait: args.wait,
     };

@@ -1,10 +1,10 @@
 //! From options to a retriever.
 
+use curtsy_papers::Access;
 use curtsy_papers::plan::Prefer;
-use curtsy_papers::retrieve::{Layout, PaperRetrieverBuilder};
+use curtsy_papers::retrieve::{Layout, PaperRetriever, PaperRetrieverBuilder};
 use curtsy_papers::source::SourceId;
 use curtsy_papers::source::resolver::{Place, Resolver};
-use curtsy_papers::{Access, PaperRetriever};
 
 use crate::args::{CopyArgs, LayoutArg, PreferArg};
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ pub(super) fn retriever(
     access: Access,
 ) -> Result<PaperRetrieverBuilder, Failure> {
     let mut builder = PaperRetriever::builder(access.contact().clone())
-        .access(access)
+        .http_client(access)
         .download_directory(&copies.out_dir)
         .licenses(copies.license.clone())
         .try_landing(copies.try_landing)

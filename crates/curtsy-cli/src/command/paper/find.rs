@@ -1,6 +1,6 @@
 //! `curtsy paper find`: where the open copies are.
 
-use curtsy_papers::{Order, Paper};
+use curtsy_papers::retrieve::{Order, Paper};
 use serde_json::json;
 
 use super::given::AllGiven;

@@ -1,7 +1,8 @@
 //! `curtsy paper get`: papers, one after the other; the path of each on standard output.
 
+use curtsy_papers::Identifier;
 use curtsy_papers::plan::Outcome;
-use curtsy_papers::{Identifier, Order, Paper, PaperRetriever};
+use curtsy_papers::retrieve::{Order, Paper, PaperRetriever};
 
 use super::given::{AllGiven, Given};
 use crate::args::{GlobalArgs, PaperGetArgs};

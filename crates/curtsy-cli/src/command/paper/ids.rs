@@ -1,6 +1,7 @@
 //! `curtsy paper ids`: the other names of papers.
 
-use curtsy_papers::{Access, Conversion, Identifier, convert_ids};
+use curtsy_papers::convert::{Conversion, convert_ids};
+use curtsy_papers::{Access, Identifier};
 use serde_json::{Value as Json, json};
 
 use super::given::{AllGiven, Given};

@@ -1,7 +1,9 @@
 //! `curtsy paper search`.
 
-use curtsy_papers::pubmed::{Article, DateRange, DateType, Engine, Hits, Order};
-use curtsy_papers::{Access, Answer, PubMedSearcher, SearchOptions};
+use curtsy_papers::pubmed::{
+    Article, DateRange, DateType, Engine, Hits, Order, PubMedSearcher, SearchOptions,
+};
+use curtsy_papers::{Access, Answer};
 use serde_json::json;
 
 use super::unavailable;

@@ -2,8 +2,8 @@
 
 use curtsy::core::HostState;
 use curtsy::{Client, Notices};
+use curtsy_papers::Pace;
 use curtsy_papers::Provider;
-use curtsy_papers::endpoint::Pace;
 use serde_json::json;
 
 use crate::args::{GlobalArgs, SourcesArgs};

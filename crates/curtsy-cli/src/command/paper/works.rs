@@ -1,6 +1,7 @@
 //! `curtsy paper refs` and `curtsy paper cited-by`.
 
-use curtsy_papers::{Access, Identifier, NotAnId, Reference, ReferenceRetriever, References};
+use curtsy_papers::references::{Reference, ReferenceRetriever, References};
+use curtsy_papers::{Access, Identifier, NotAnId};
 use serde_json::json;
 
 use super::unavailable::{exit, sentence};
