@@ -1,5 +1,7 @@
 //! One copy: streamed into a file beside its place, verified, resumed where it broke off.
 
+use std::io::{self, Read};
+
 use curtsy::{Reply, Request, Response};
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_RANGE,
@@ -10,7 +12,7 @@ use url::Url;
 
 use super::PaperRetriever;
 use super::folder::Shelf;
-use super::part::Part;
+use super::part::{Part, Trail};
 use crate::answer::Unavailable;
 use crate::error::Error;
 use crate::pdf::{Check, Rejected, Verified};
@@ -52,6 +54,8 @@ struct Download<'a> {
     resumed: bool,
     /// Whether the whole was asked for again.
     renewed: bool,
+    /// Whether the beginning is of another run, which may have ended with the power and not have written all of it.
+    taken_up: bool,
     max_size: u64,
 }
 
@@ -68,21 +72,9 @@ enum Stop {
 impl PaperRetriever {
     /// Fetches a copy.
     pub(super) async fn fetch(&self, location: &Location, shelf: &Shelf) -> Result<Fetched, Error> {
-        let part = shelf
-            .part()
-            .map_err(|error| Error::disk("a paper's folder", error))?;
-        let mut download = Download {
-            location,
-            part,
-            check: Check::default(),
-            validator: None,
-            content_type: None,
-            requests: 0,
-            status: None,
-            resumed: false,
-            renewed: false,
-            max_size: self.shared.max_size,
-        };
+        let max_size = self.shared.max_size;
+        let begun = Download::begin(location, shelf, max_size);
+        let mut download = begun.map_err(|error| Error::disk("a paper's folder", error))?;
         let end = loop {
             match self.exchange(&mut download).await? {
                 Stop::Miss(miss) => break Err(miss),
@@ -94,6 +86,9 @@ impl PaperRetriever {
                     Ok(verified) => {
                         let md5_matches = location.md5.map(|md5| md5 == verified.md5);
                         if md5_matches == Some(false) {
+                            if download.starts_over()? {
+                                continue;
+                            }
                             break Err(miss(Reason::Checksum, &url, download.status));
                         }
                         let Download {
@@ -116,6 +111,7 @@ impl PaperRetriever {
                             status,
                         });
                     }
+                    Err(_) if download.starts_over()? => {}
                     Err(Rejected::Truncated) if download.goes_on()? => {}
                     Err(rejected) => break Err(miss(rejected.reason(), &url, download.status)),
                 },
@@ -151,7 +147,61 @@ impl PaperRetriever {
     }
 }
 
-impl Download<'_> {
+impl<'a> Download<'a> {
+    /// A download of this copy, from where another run was killed in it or else from its beginning.
+    fn begin(location: &'a Location, shelf: &Shelf, max_size: u64) -> io::Result<Self> {
+        let (taken_up, trail) = match shelf.leftover()? {
+            Some((part, trail)) if trail.url == location.url.as_str() => (Some(part), Some(trail)),
+            _ => (None, None),
+        };
+        let is_taken_up = taken_up.is_some();
+        let mut download = Self {
+            location,
+            part: match taken_up {
+                Some(part) => part,
+                None => shelf.part()?,
+            },
+            check: Check::default(),
+            validator: None,
+            content_type: None,
+            requests: 0,
+            status: None,
+            resumed: false,
+            renewed: false,
+            taken_up: is_taken_up,
+            max_size,
+        };
+        if let Some(trail) = trail {
+            download.validator = HeaderValue::from_str(&trail.validator).ok();
+            download.content_type = trail.content_type;
+            if !download.read_what_is_there()? {
+                download.clear()?;
+            }
+        }
+        Ok(download)
+    }
+
+    /// Whether it may be the beginning of a PDF.
+    fn read_what_is_there(&mut self) -> io::Result<bool> {
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match self.part.file()?.read(&mut buffer) {
+                Ok(0) => return Ok(true),
+                Ok(read) if self.check.write(&buffer[..read]) => {}
+                Ok(_) => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.check = Check::default();
+        self.validator = None;
+        self.taken_up = false;
+        self.part.clear()
+    }
+
     fn request(&self, retriever: &PaperRetriever) -> Result<Request, Error> {
         let request = Request::get(self.location.url.as_str())?
             .guard(retriever.shared.access.guard())
@@ -180,7 +230,10 @@ impl Download<'_> {
         let status = response.status.as_u16();
         let from = self.check.bytes();
         match status {
-            200 => self.begin(&response.headers)?,
+            200 => {
+                let renewed = self.renew(&response.headers);
+                renewed.map_err(|error| Error::disk("a paper's folder", error))?;
+            }
             206 if from > 0 && starts_at(&response.headers) == Some(from) => {}
             // What is there is all there is.
             416 if from > 0 => return Ok(Stop::Whole(response.url)),
@@ -244,12 +297,10 @@ impl Download<'_> {
     }
 
     /// The whole is coming, from its beginning.
-    fn begin(&mut self, headers: &HeaderMap) -> Result<(), Error> {
+    fn renew(&mut self, headers: &HeaderMap) -> io::Result<()> {
         // Where the rest was asked for, this is all that asking for the whole would bring.
         self.renewed |= self.resumed;
-        self.check = Check::default();
-        let cleared = self.part.clear();
-        cleared.map_err(|error| Error::disk("a paper's folder", error))?;
+        self.clear()?;
         let strong = headers
             .get(ETAG)
             .filter(|etag| !etag.as_bytes().starts_with(b"W/"));
@@ -258,7 +309,18 @@ impl Download<'_> {
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok());
         self.content_type = content_type.map(|text| text.chars().take(200).collect());
-        Ok(())
+        match self
+            .validator
+            .as_ref()
+            .and_then(|value| value.to_str().ok())
+        {
+            Some(validator) => self.part.leave(&Trail {
+                url: self.location.url.to_string(),
+                validator: validator.to_owned(),
+                content_type: self.content_type.clone(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Whether there is another way to the rest: first asking for that, then for the whole.
@@ -274,6 +336,16 @@ impl Download<'_> {
         self.renewed = true;
         self.validator = None;
         Ok(true)
+    }
+
+    /// Whether what is wrong may be due to the beginning of another run: then all of it is asked for.
+    fn starts_over(&mut self) -> Result<bool, Error> {
+        let was_taken_up = self.taken_up;
+        if was_taken_up {
+            let cleared = self.clear();
+            cleared.map_err(|error| Error::disk("a paper's folder", error))?;
+        }
+        Ok(was_taken_up)
     }
 
     fn verify(&mut self) -> Result<Result<Verified, Rejected>, Error> {

@@ -5,7 +5,7 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::fetch::Pdf;
-use super::part::Part;
+use super::part::{self, Part, Trail};
 use super::sidecar::{Owner, Sidecar};
 use crate::error::Error;
 use crate::id::{self, Identifier};
@@ -118,6 +118,7 @@ impl Shelf {
     pub(super) fn look(mut self, again: bool) -> io::Result<Self> {
         for number in 1..=MAX_NAMES {
             self.number = number;
+            self.finish()?;
             let (pdf, json) = (self.pdf(), self.json());
             let has_pdf = pdf.symlink_metadata().is_ok();
             let sidecar = Sidecar::read(&json)?;
@@ -150,6 +151,28 @@ impl Shelf {
         ))
     }
 
+    /// Ends what a run began that was killed after it had put the PDF in its place, and before its record.
+    fn finish(&self) -> io::Result<()> {
+        let (pdf, json) = (self.pdf(), self.json());
+        let left = part::path(&json);
+        if !left.try_exists()? || pdf.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        let Owner::Known(record) = Sidecar::read(&left)? else {
+            return Ok(());
+        };
+        let may_replace = match Sidecar::read(&json)? {
+            Owner::Nobody => true,
+            Owner::Known(old) => old.is_ours(),
+            Owner::Stranger => false,
+        };
+        if may_replace && record.is_ours() && is_whole(&pdf, &record)? {
+            fs::rename(&left, &json)?;
+            part::sync_folder(&json)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn had(&self) -> Option<&Had> {
         self.had.as_ref()
     }
@@ -159,28 +182,38 @@ impl Shelf {
         Part::create(&self.pdf())
     }
 
-    /// Puts a PDF in its place, and the record that `describe` makes beside it.
+    /// What a run that was killed had of a copy.
+    pub(super) fn leftover(&self) -> io::Result<Option<(Part, Trail)>> {
+        Part::take_up(&self.pdf())
+    }
+
+    /// Puts a PDF in its place, and the record that `describe` makes beside it. The record is ready before the PDF
+    /// is there, so that whenever the process is killed the next run [knows](Self::finish) whose PDF that is.
     pub(super) fn keep(
         mut self,
         mut pdf: Option<Pdf>,
-        describe: impl FnOnce(&Path, Option<&Pdf>) -> Sidecar,
+        mut describe: impl FnMut(&Path, Option<&Pdf>) -> Sidecar,
     ) -> io::Result<()> {
-        if let Some(pdf) = &mut pdf {
-            while !pdf.part.put(&self.pdf(), self.own)? {
+        loop {
+            let text = describe(&self.pdf(), pdf.as_ref()).to_text();
+            let mut record = Part::create(&self.json())?;
+            record.write(text.as_bytes())?;
+            record.sync()?;
+            if let Some(pdf) = &mut pdf
+                && !pdf.part.put(&self.pdf(), self.own)?
+            {
                 // Somebody has put a file there meanwhile.
                 self = self.look(true)?;
+                continue;
             }
+            if !record.put(&self.json(), self.own)? {
+                return Err(io::Error::new(
+                    io::ErrorKind::AlreadyExists,
+                    "somebody put a record beside the paper meanwhile",
+                ));
+            }
+            return Ok(());
         }
-        let text = describe(&self.pdf(), pdf.as_ref()).to_text();
-        let mut part = Part::create(&self.json())?;
-        part.write(text.as_bytes())?;
-        if !part.put(&self.json(), self.own)? {
-            return Err(io::Error::new(
-                io::ErrorKind::AlreadyExists,
-                "somebody put a record beside the paper meanwhile",
-            ));
-        }
-        Ok(())
     }
 
     fn pdf(&self) -> PathBuf {

@@ -4,21 +4,35 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is being written. Dropped before it is [put](Self::put) in its place, it is removed.
+use serde::{Deserialize, Serialize};
+
+/// A file that is being written. Dropped before it is [put](Self::put) in its place, it is removed; a process that is
+/// killed leaves it behind.
 #[derive(Debug)]
 pub(super) struct Part {
     path: PathBuf,
+    trail: PathBuf,
     file: Option<File>,
+}
+
+/// What lies beside a file while it comes in: what another run has to know to ask for the rest of it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub(super) struct Trail {
+    /// The copy that was asked for.
+    pub(super) url: String,
+    /// What says that the rest is of the same file.
+    pub(super) validator: String,
+    /// What its server called it.
+    pub(super) content_type: Option<String>,
 }
 
 impl Part {
     /// Begins a file in the folder of `place`. What an earlier run left behind there goes.
     pub(super) fn create(place: &Path) -> io::Result<Self> {
-        let folder = place.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let name = place.file_name().unwrap_or_default().to_string_lossy();
-        let path = folder.join(format!(".{name}.curtsy-part"));
+        fs::create_dir_all(place.parent().unwrap_or(Path::new(".")))?;
+        let (path, trail) = (path(place), trail(place));
         remove(&path)?;
+        remove(&trail)?;
         // Of a link that somebody put there meanwhile, nothing is written through.
         let file = OpenOptions::new()
             .read(true)
@@ -27,8 +41,32 @@ impl Part {
             .open(&path)?;
         Ok(Self {
             path,
+            trail,
             file: Some(file),
         })
+    }
+
+    /// Takes up what an earlier run left behind for `place`, where it is known what that is the beginning of.
+    pub(super) fn take_up(place: &Path) -> io::Result<Option<(Self, Trail)>> {
+        let (path, trail) = (path(place), trail(place));
+        let known = fs::read(&trail).ok();
+        let known: Option<Trail> = known.and_then(|text| serde_json::from_slice(&text).ok());
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+        let Some(known) = known.filter(|_| is_file) else {
+            return Ok(None);
+        };
+        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        let part = Self {
+            path,
+            trail,
+            file: Some(file),
+        };
+        Ok(Some((part, known)))
+    }
+
+    /// Leaves word of what this is the beginning of.
+    pub(super) fn leave(&self, trail: &Trail) -> io::Result<()> {
+        fs::write(&self.trail, serde_json::to_vec(trail)?)
     }
 
     /// The file, at the place where it is written next.
@@ -45,15 +83,21 @@ impl Part {
     /// Begins it anew.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         use std::io::Seek;
+        remove(&self.trail)?;
         let file = self.file()?;
         file.set_len(0)?;
         file.rewind()
     }
 
+    /// Makes what was written last.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        self.file()?.sync_all()
+    }
+
     /// Puts it in its place, wholly and to stay; whether the place was free or, with `replaces`, is given up by what
     /// stood there.
     pub(super) fn put(&mut self, place: &Path, replaces: bool) -> io::Result<bool> {
-        self.file()?.sync_all()?;
+        self.sync()?;
         if replaces {
             fs::rename(&self.path, place)?;
         } else {
@@ -65,6 +109,7 @@ impl Part {
                 Err(_) => return Ok(false),
             }
         }
+        remove(&self.trail)?;
         self.file = None;
         sync_folder(place)?;
         Ok(true)
@@ -74,9 +119,23 @@ impl Part {
 impl Drop for Part {
     fn drop(&mut self) {
         if self.file.take().is_some() {
-            let _ = fs::remove_file(&self.path);
+            let _ = remove(&self.path).and_then(|()| remove(&self.trail));
         }
     }
+}
+
+/// Where the file for `place` lies while it is written.
+pub(super) fn path(place: &Path) -> PathBuf {
+    beside(place, "part")
+}
+
+fn trail(place: &Path) -> PathBuf {
+    beside(place, "trail")
+}
+
+fn beside(place: &Path, what: &str) -> PathBuf {
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    place.with_file_name(format!(".{name}.curtsy-{what}"))
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -87,7 +146,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// A name is lost with the power unless its folder is synced too.
-fn sync_folder(place: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(place: &Path) -> io::Result<()> {
     match place.parent() {
         Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
         _ => Ok(()),

@@ -295,3 +295,72 @@ async fn what_a_crash_left_half_done_is_cleared_away() {
         .unwrap();
     assert_eq!(files(folder.path()).len(), 2);
 }
+
+/// The hidden file beside the PDF or its record while that is made.
+fn hidden(folder: &std::path::Path, what: &str) -> std::path::PathBuf {
+    let stem = stem(folder);
+    let name = stem.file_name().unwrap().to_str().unwrap();
+    stem.with_file_name(format!(".{name}.{what}"))
+}
+
+#[tokio::test]
+async fn a_run_that_was_killed_between_the_pdf_and_its_record_has_both_the_next_time() {
+    let world = World::start().await;
+    // In the place of no record, and of one of a try in vain.
+    for earlier in [
+        None,
+        Some(
+            r#"{"download_success": false, "pdf_filepath": "unavailable", "curtsy": {"schema": 1}}"#,
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let retriever = builder(&world, folder.path()).build().unwrap();
+        retriever.retrieve(order(DOI)).await.unwrap();
+        let record = format!("{}.json", stem(folder.path()).display());
+        fs::rename(&record, hidden(folder.path(), "json.curtsy-part")).unwrap();
+        if let Some(text) = earlier {
+            fs::write(&record, text).unwrap();
+        }
+        world.clear();
+        let again = retriever.retrieve(order(DOI)).await.unwrap();
+        assert_eq!(again.verdict.outcome, Outcome::Had);
+        assert!(world.arrivals().is_empty());
+        assert_eq!(files(folder.path()).len(), 2);
+        assert_eq!(sidecar(folder.path())["download_success"], true);
+    }
+}
+
+#[tokio::test]
+async fn a_download_that_was_killed_goes_on_where_it_was_and_no_byte_comes_twice() {
+    let world = World::start().await;
+    only_at_publisher(&world);
+    let copy = world.url(JOURNAL, "/articles/0042.pdf");
+    for (left, url, ranges) in [
+        (&PAPER[..200], copy.as_str(), &[Some("bytes=200-")][..]),
+        (PAPER, &copy, &[Some("bytes=597-")]),
+        // What a loss of power left unwritten.
+        (
+            &[&PAPER[..200], &[0; 397]].concat(),
+            &copy,
+            &[Some("bytes=597-"), None],
+        ),
+        (b"<html>", &copy, &[Some("bytes=6-"), None]),
+        (&PAPER[..200], "https://elsewhere.example/", &[None]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let part = hidden(folder.path(), "pdf.curtsy-part");
+        fs::create_dir_all(part.parent().unwrap()).unwrap();
+        fs::write(&part, left).unwrap();
+        let trail = serde_json::json!({"url": url, "validator": "\"paper-1\"", "content_type": "application/pdf"});
+        fs::write(hidden(folder.path(), "pdf.curtsy-trail"), trail.to_string()).unwrap();
+        world.clear();
+        let retriever = builder(&world, folder.path()).build().unwrap();
+        let paper = retriever.retrieve(order(DOI)).await.unwrap();
+        assert_eq!(fs::read(&paper.stored.unwrap().path).unwrap(), PAPER);
+        let arrivals = world.arrivals_at(JOURNAL);
+        let asked = arrivals.iter().filter(|a| a.path.starts_with("/articles"));
+        let asked: Vec<_> = asked.map(|arrival| arrival.header("range")).collect();
+        assert_eq!(asked, ranges, "{} bytes", left.len());
+        assert_eq!(files(folder.path()).len(), 2);
+    }
+}

@@ -365,7 +365,10 @@ fn ranged(arrival: &Arrival, file: &[u8]) -> Answer {
         .and_then(|range| range.strip_suffix('-'))
         .and_then(|start| start.parse::<usize>().ok());
     let is_same = arrival.header("if-range").is_none_or(|etag| etag == ETAG);
-    match start.filter(|start| is_same && *start < file.len()) {
+    match start.filter(|_| is_same) {
+        Some(start) if start >= file.len() => {
+            Answer::status(416).header("content-range", format!("bytes */{}", file.len()))
+        }
         Some(start) => Answer::pdf(&file[start..])
             .status_of(206)
             .header(
