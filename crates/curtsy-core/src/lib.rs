@@ -10,6 +10,7 @@ mod backoff;
 mod breaker;
 mod bucket;
 mod concurrency;
+mod day;
 mod decision;
 mod draw;
 mod flights;

@@ -35,6 +35,8 @@ pub enum Reason {
     UnstatedPace,
     /// P3: the token bucket at curtsy's own rate.
     Rate,
+    /// H8: as many have departed within a day as the operator permits.
+    DayCap,
     /// L1: the token bucket at the rate that the server was found to bear.
     LearnedRate,
     /// L5: as many requests are under way as it bears at once.
@@ -69,6 +71,7 @@ impl Reason {
             Self::Paused => "paused",
             Self::UnstatedPace => "unstated_pace",
             Self::Rate => "rate",
+            Self::DayCap => "day_cap",
             Self::LearnedRate => "learned_rate",
             Self::Concurrency => "concurrency",
             Self::RetryBackoff => "retry_backoff",
@@ -93,6 +96,7 @@ impl Reason {
             Self::Paused => "paused by hand until it is resumed",
             Self::UnstatedPace => "it says nothing about pace, so 1–3 s",
             Self::Rate => "the configured rate",
+            Self::DayCap => "as many as a day may have have departed",
             Self::Concurrency => "it bears no more requests at once",
             Self::LearnedRate => "it bears no more, as its refusals have shown",
             Self::RetryBackoff => "this URL failed and is tried again later",
@@ -116,6 +120,7 @@ impl Reason {
             | Self::Paused
             | Self::UnstatedPace
             | Self::Rate
+            | Self::DayCap
             | Self::FirstAnswer => Time::Configured,
             Self::RetryBackoff
             | Self::LearnedRate
@@ -138,6 +143,7 @@ mod tests {
         for reason in [
             Reason::Free,
             Reason::Paused,
+            Reason::DayCap,
             Reason::UnstatedPace,
             Reason::QuotaExhausted,
             Reason::ServerHold,

@@ -131,7 +131,9 @@ impl Unavailable {
     pub fn deferred(deferred: &Deferred) -> Self {
         let reason = match deferred.bound.reason {
             curtsy::core::Reason::ServerHold => Reason::RateLimited,
-            curtsy::core::Reason::QuotaExhausted => Reason::QuotaSpent,
+            curtsy::core::Reason::QuotaExhausted | curtsy::core::Reason::DayCap => {
+                Reason::QuotaSpent
+            }
             _ => Reason::Deferred,
         };
         Self {

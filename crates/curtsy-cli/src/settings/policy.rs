@@ -64,6 +64,7 @@ pub(super) fn read(layers: &mut Layers<'_>, flags: Flags<'_>) -> Result<Policy, 
         layers.amend("min_rate", &max);
     }
     layers.set(key("tos_cap").unset("no cap"), None, &mut p.tos_cap)?;
+    layers.set(key("day_cap").unset("no cap"), None, &mut p.day_cap)?;
     set_delay(layers, pace.delay.map(|off| off.0), &mut p.delay)?;
     set_rate_limit(layers, &mut p.rate_limit)?;
     layers.set(

@@ -117,6 +117,14 @@ pub fn bounds(policy: &Policy, state: &HostState, ask: &Ask, now: Timestamp) -> 
     {
         bounds.add(bound);
     }
+    if let Some(cap) = policy.day_cap
+        && let Some(not_before) = state.day.free_at(cap, now)
+    {
+        bounds.add(Bound {
+            not_before,
+            reason: Reason::DayCap,
+        });
+    }
     if state.backoff.until > Timestamp::EPOCH {
         bounds.add(Bound {
             not_before: state.backoff.until,
@@ -332,6 +340,7 @@ fn beyond_patience(policy: &Policy, state: &HostState, bound: Bound, now: Timest
         Reason::DynamicDelay
         | Reason::RetryBackoff
         | Reason::RobotsUnreachable
+        | Reason::DayCap
         | Reason::QuotaExhausted => bound.not_before,
         _ => return false,
     };
@@ -359,6 +368,9 @@ fn depart(
     next.quotas
         .iter_mut()
         .for_each(|quota| quota.depart(in_flight, now));
+    if policy.day_cap.is_some() {
+        next.day.depart(now);
+    }
     if let Some((rate, reason)) = pace(policy, state) {
         let capacity = capacity(policy, state);
         let mut bucket = bucket(policy, state, rate).unwrap_or(Bucket::full(capacity, now));

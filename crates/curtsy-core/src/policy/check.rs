@@ -62,6 +62,7 @@ impl PolicyValues {
             self.max_rate.is_none_or(|max| self.min_rate <= max),
             "is above max_rate",
         )?;
+        check("day_cap", self.day_cap != Some(0), "must be at least 1")?;
         check(
             "burst",
             (1..=1_000_000).contains(&self.burst),

@@ -158,11 +158,12 @@ mod tests {
     #[test]
     fn a_value_that_cannot_be_is_named() {
         type Change = fn(&mut PolicyValues);
-        let cases: [(&str, Change); 12] = [
+        let cases: [(&str, Change); 13] = [
             ("rate", |p| p.rate = Some(0.0)),
             ("rate", |p| p.rate = Some(f64::NAN)),
             ("rate", |p| (p.rate, p.max_rate) = (Some(20.0), Some(10.0))),
             ("min_rate", |p| p.min_rate = -1.0),
+            ("day_cap", |p| p.day_cap = Some(0)),
             ("burst", |p| p.burst = 0),
             ("backoff_max", |p| p.backoff_max = Duration::from_millis(1)),
             ("backoff_multiplier", |p| p.backoff_multiplier = 0.5),

@@ -86,6 +86,9 @@ pub struct PolicyValues {
     pub max_rate: Option<f64>,
     /// H8: the operator's own cap, departures/s: terms of service, an agreement. Binds every rate.
     pub tos_cap: Option<f64>,
+    /// H8: the operator's own cap on departures within any 24 hours. What is over it is deferred.
+    #[serde(default)]
+    pub day_cap: Option<u32>,
     /// P4: the configured delay between departures.
     #[serde(rename = "delay_s")]
     pub delay: Option<Interval>,
@@ -169,6 +172,7 @@ impl PolicyValues {
             min_rate: DEFAULT_MIN_RATE,
             max_rate: None,
             tos_cap: None,
+            day_cap: None,
             delay: None,
             rate_limit: DEFAULT_RATE_LIMIT,
             steer: true,

@@ -11,6 +11,7 @@ use crate::backoff::Backoff;
 use crate::breaker::{Breaker, Outcomes};
 use crate::bucket::Bucket;
 use crate::concurrency::Concurrency;
+use crate::day::Day;
 use crate::flights::Flights;
 use crate::latency::Latencies;
 use crate::learned::{Learned, LearnedPace};
@@ -49,6 +50,8 @@ pub struct HostState {
     /// H5: the rate that the last reading of a quota allowed, departures/s.
     pub(crate) rate: Option<f64>,
     pub(crate) quotas: Vec<Quota>,
+    /// H8: the departures of the last day, where those are capped.
+    pub(crate) day: Day,
     pub(crate) hold: Option<Hold>,
     pub(crate) backoff: Backoff,
     pub(crate) learned: Learned,
@@ -93,6 +96,7 @@ impl Default for HostState {
             bucket: None,
             rate: None,
             quotas: Vec::new(),
+            day: Day::default(),
             hold: None,
             backoff: Backoff::default(),
             learned: Learned::default(),
@@ -120,6 +124,7 @@ impl HostState {
         // A clock that was ahead must not hold a scope for as long as it was.
         self.last_departure = self.last_departure.map(|at| at.min(now));
         self.flights.clamp(now);
+        self.day.clamp(now);
         self.backoff.clamp(policy, now);
         self.learned.clamp(now);
         self.concurrency.clamp(self.departures);

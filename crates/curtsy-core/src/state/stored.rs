@@ -10,6 +10,7 @@ use crate::backoff::Backoff;
 use crate::breaker::{Breaker, Outcomes};
 use crate::bucket::Bucket;
 use crate::concurrency::Concurrency;
+use crate::day::Day;
 use crate::flights::Flights;
 use crate::latency::Latencies;
 use crate::learned::{Learned, StoredLearned};
@@ -39,6 +40,8 @@ pub(super) struct Stored {
     rate: Option<f64>,
     #[serde(rename = "q", default, skip_serializing_if = "Vec::is_empty")]
     quotas: Vec<StoredQuota>,
+    #[serde(rename = "y", default, skip_serializing_if = "is_default")]
+    day: Day,
     /// Since; told, from there; until, from there; source.
     #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
     hold: Option<(Offset, Offset, Offset, String)>,
@@ -103,6 +106,7 @@ impl From<HostState> for Stored {
                 .into_iter()
                 .map(|quota| StoredQuota::of(quota, base, state.departures))
                 .collect(),
+            day: state.day,
             hold: state.hold.map(|hold| {
                 let told = Offset::of(hold.told, hold.since);
                 let until = Offset::of(hold.until, hold.told);
@@ -168,6 +172,7 @@ impl From<Stored> for HostState {
                 .into_iter()
                 .map(|quota| quota.restore(base, stored.departures))
                 .collect(),
+            day: stored.day,
             hold: stored.hold.map(|(since, told, until, source)| {
                 let since = at(since);
                 let told = told.from(since);

@@ -660,6 +660,33 @@ fn h8_an_operators_cap_binds_a_silent_server_and_a_preset_without_a_bucket() {
 }
 
 #[test]
+fn h8_what_is_over_the_days_cap_is_deferred_until_the_day_is_over_and_after_a_restart_too() {
+    let mut scene = Scene::compliant().but(|p| (p.day_cap, p.rate) = (Some(3), Some(10.0)));
+    for _ in 0..3 {
+        scene.fetch(200, &[]);
+    }
+    let stored = serde_json::to_string(&scene.state).unwrap();
+    let stored: curtsy_core::HostState = serde_json::from_str(&stored).unwrap();
+    scene.state = stored.restored(&scene.policy, scene.now);
+    let curtsy_core::Decision::Defer(bound) = scene.decide() else {
+        panic!("{:?}", scene.decide())
+    };
+    assert_eq!(bound.reason, Reason::DayCap);
+    let wait = bound.not_before.since(START);
+    assert!(wait >= secs(86_400) && wait <= secs(27 * 3_600), "{wait:?}");
+    scene.now = bound.not_before;
+    scene.depart_now();
+    // Where nobody caps it, nothing is counted.
+    let mut free = Scene::compliant();
+    free.fetch(200, &[]);
+    assert!(
+        !serde_json::to_string(&free.state)
+            .unwrap()
+            .contains("\"y\"")
+    );
+}
+
+#[test]
 fn h7_a_reset_in_another_form_than_the_scope_settled_on_brings_nothing_nearer() {
     let said = |remaining, reset| {
         [

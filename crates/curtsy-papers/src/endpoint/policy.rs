@@ -88,6 +88,7 @@ fn limit(values: &mut PolicyValues, endpoint: &Endpoint, pace: Pace) {
     let least = |set: Option<f64>| Some(set.map_or(pace.rate(), |set| set.min(pace.rate())));
     values.tos_cap = least(values.tos_cap);
     values.rate = least(values.rate);
+    values.day_cap = values.day_cap.into_iter().chain(endpoint.day_cap).min();
     // Two requests at once are faster than any rate.
     (values.bucket, values.burst) = (true, 1);
     values.min_rate = values.min_rate.min(pace.rate());
@@ -146,6 +147,23 @@ mod tests {
                 (rate, robots),
                 "{url}"
             );
+        }
+    }
+
+    #[test]
+    fn unpaywalls_limit_of_a_day_is_a_cap_of_its_own_that_a_lower_one_of_the_users_replaces() {
+        let mut own = site_policy();
+        own.day_cap = Some(500);
+        let host = Scope::named("api.unpaywall.org");
+        let lower = site().with_scope(host, own.build().unwrap());
+        for (policies, cap) in [(site(), 100_000), (lower, 500)] {
+            let endpoints = Endpoints::default();
+            let policies = endpoints
+                .policies(policies, &Keys::default(), false)
+                .unwrap();
+            let cap_of = |url| policy(&policies, url).day_cap;
+            assert_eq!(cap_of("https://api.unpaywall.org/v2/10.5555/x"), Some(cap));
+            assert_eq!(cap_of("https://api.crossref.org/works/10.5555/x"), None);
         }
     }
 

@@ -22,6 +22,8 @@ pub struct Endpoint {
     pub pace: Pace,
     /// How often with a key, where that differs.
     pub pace_with_key: Option<Pace>,
+    /// Requests within any 24 hours, where that is limited too.
+    pub day_cap: Option<u32>,
     /// Requests in flight at once.
     pub in_flight: u32,
     /// 403s in a row that end all asking (R4).
@@ -74,6 +76,7 @@ const USUAL: Endpoint = Endpoint {
     documented: true,
     pace: Pace::new(1, 1),
     pace_with_key: None,
+    day_cap: None,
     in_flight: 2,
     suppress_after: 3,
     key: None,
@@ -90,6 +93,7 @@ pub(super) const ENDPOINTS: [Endpoint; 14] = [
         title: "Unpaywall",
         base: "https://api.unpaywall.org/v2",
         pace: Pace::new(10, 1),
+        day_cap: Some(100_000),
         source: "unpaywall.org/products/api: 100,000 calls a day; no shorter limit is published, 10/s is curtsy's own",
         ..USUAL
     },

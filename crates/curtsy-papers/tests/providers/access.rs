@@ -1,6 +1,8 @@
 //! What every provider is told, and how often it is asked.
 
-use curtsy_papers::{Access, Answer, Key, Keys, Provider, Query, Reason};
+use curtsy::Policies;
+use curtsy::core::Scope;
+use curtsy_papers::{Access, Answer, Key, Keys, Provider, Query, Reason, site_policy};
 
 use crate::world::{self, Answer as Said, Arrival, Fault, World};
 
@@ -141,6 +143,85 @@ async fn no_provider_is_asked_faster_than_it_publishes() {
         assert_eq!(arrivals.len() >= 2, is_asked, "{provider}");
         world::assert_paced(&arrivals, pace.interval());
     }
+}
+
+#[tokio::test]
+async fn bases_on_one_loopback_host_keep_their_own_rates() {
+    let world = World::start().await;
+    // As a mirror or a stand-in has them: one address, a path for each.
+    let paths = [
+        (Provider::Crossref, "/crossref", 12),
+        (Provider::Doi, "/doi", 6),
+        (Provider::Ncbi, "/eutils", 4),
+        (Provider::SemanticScholar, "/s2", 2),
+    ];
+    let mut endpoints = world.endpoints();
+    for (provider, path, _) in paths {
+        let base = format!("http://{}{path}", world.addr());
+        endpoints = endpoints.with_base(provider, &base).unwrap();
+    }
+    world.fault(Fault::new("127.0.0.1", "/", Said::json("{}")));
+    let access = Access::builder(world::contact())
+        .endpoints(endpoints)
+        .keys(Keys {
+            ncbi: None,
+            ..keys()
+        })
+        .client(world.client())
+        .build()
+        .unwrap();
+    let mut tasks = Vec::new();
+    for (provider, _, count) in paths {
+        for n in 0..count {
+            let access = access.clone();
+            let query = Query::at("x").pair("n", n.to_string());
+            tasks.push(tokio::spawn(
+                async move { access.ask(provider, query).await },
+            ));
+        }
+    }
+    for task in tasks {
+        assert!(matches!(task.await.unwrap().unwrap(), Answer::Found(_)));
+    }
+    let all = world.arrivals_at("127.0.0.1");
+    let mut ends = Vec::new();
+    for (provider, path, count) in paths {
+        let mut own = all.clone();
+        own.retain(|arrival| arrival.path.starts_with(path));
+        assert_eq!(own.len(), count, "{provider}");
+        world::assert_paced(&own, provider.endpoint().pace.interval());
+        ends.push(own[1].at);
+    }
+    // The slowest of them holds none of the others.
+    assert!(ends[..3].iter().all(|at| *at < ends[3]), "{ends:?}");
+}
+
+#[tokio::test]
+async fn what_a_day_may_have_is_kept_and_the_rest_is_put_off_until_it_is_over() {
+    let world = World::start().await;
+    let mut own = site_policy();
+    own.day_cap = Some(2);
+    let host = Scope::of(world.endpoints().base(Provider::Unpaywall)).unwrap();
+    let policies = Policies::new(site_policy().build().unwrap());
+    let access = Access::builder(world::contact())
+        .endpoints(world.endpoints())
+        .policies(policies.with_scope(host, own.build().unwrap()))
+        .client(world.client())
+        .build()
+        .unwrap();
+    let ask = async || {
+        let query = Query::at("10.5555/curtsy.2024.0042");
+        access.ask(Provider::Unpaywall, query).await.unwrap()
+    };
+    assert!(matches!(ask().await, Answer::Found(_)));
+    assert!(matches!(ask().await, Answer::Found(_)));
+    let Answer::Unavailable(why) = ask().await else {
+        panic!("a third one of two")
+    };
+    assert_eq!(why.reason, Reason::QuotaSpent);
+    let wait = why.until.unwrap().since(access.client().now()).as_secs();
+    assert!((86_000..98_000).contains(&wait), "{wait} s");
+    assert_eq!(world.arrivals_at("api.unpaywall.org").len(), 2);
 }
 
 #[tokio::test]

@@ -101,6 +101,7 @@ impl<'a> Row<'a> {
             "base": self.papers.endpoints.base(self.provider).as_str(),
             "requests": self.pace.requests,
             "seconds": self.pace.seconds,
+            "a_day": endpoint.day_cap,
             "in_flight": endpoint.in_flight,
             "robots_txt": self.asks_robots,
             "key": endpoint.key,
@@ -126,7 +127,7 @@ fn table(rows: &[Row<'_>]) -> Table {
         table.row(vec![
             row.papers.endpoints.base(row.provider).to_string(),
             row.provider.name().to_owned(),
-            rate(row.pace),
+            rate(row.pace, row.provider.endpoint().day_cap),
             if row.asks_robots { "obeyed" } else { "" }.to_owned(),
             row.key().to_owned(),
             row.held_until.clone().unwrap_or_default(),
@@ -135,9 +136,13 @@ fn table(rows: &[Row<'_>]) -> Table {
     table
 }
 
-fn rate(pace: Pace) -> String {
-    match pace.seconds {
+fn rate(pace: Pace, day_cap: Option<u32>) -> String {
+    let rate = match pace.seconds {
         1 => format!("{}/s", pace.requests),
         seconds => format!("{} in {seconds} s", pace.requests),
+    };
+    match day_cap {
+        Some(cap) => format!("{rate}, {cap} a day"),
+        None => rate,
     }
 }
