@@ -90,7 +90,8 @@ pub(crate) fn lines(notice: &Notice<'_>) -> Vec<(u8, String)> {
         Notice::Suppressed { scope } => vec![(
             1,
             format!(
-                "{scope} keeps answering 403: it is left alone (curtsy state lift {scope} ends that)"
+                "{scope} keeps answering 403: it is left alone (curtsy state lift {} ends that)",
+                shell_word(scope.as_str())
             ),
         )],
         Notice::BreakerOpened { scope, until } => vec![(
@@ -191,6 +192,17 @@ pub(crate) fn short(duration: Duration) -> String {
     }
 }
 
+/// A word as a shell reads it, for commands that people copy: a host that a server redirects to may be called
+/// `$(reboot)`.
+fn shell_word(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 fn printable(value: &[u8]) -> String {
     const LONGEST: usize = 200;
     let text = String::from_utf8_lossy(value);
@@ -216,6 +228,17 @@ mod tests {
             (273_600.0, "3 d 4 h"),
         ] {
             assert_eq!(short(Duration::from_secs_f64(seconds)), expected);
+        }
+    }
+
+    #[test]
+    fn a_command_to_copy_names_a_host_and_runs_nothing_else() {
+        for (scope, word) in [
+            ("www.example.org:8080", "www.example.org:8080"),
+            ("$(reboot).example", "'$(reboot).example'"),
+            ("it's;reboot", r"'it'\''s;reboot'"),
+        ] {
+            assert_eq!(shell_word(scope), word);
         }
     }
 

@@ -76,3 +76,21 @@ impl EventLog {
             .last_id
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_has_seen_one_run_hears_of_all_that_happens_in_the_next() {
+        let (before, after) = (EventLog::default(), EventLog::default());
+        for _ in 0..MOST + 5 {
+            before.hear(&Notice::StoreBack, Timestamp::from_secs(1_000));
+        }
+        assert_eq!(before.since(0).len(), MOST);
+        after.hear(&Notice::StoreBack, Timestamp::from_secs(1_001));
+        assert_eq!(after.since(before.last_id()).len(), 1);
+        after.hear(&Notice::StoreBack, Timestamp::from_secs(900));
+        assert_eq!(after.since(before.last_id()).len(), 2, "a clock set back");
+    }
+}

@@ -24,22 +24,25 @@ fn people_see_what_happens_and_can_act_on_it() {
         r#"{"robots": 404, "service": {"latency_ms": 30}, "page": {"body_bytes": 20000}, "pages": {
             "/held*": {"status": 429, "headers": [["Retry-After", "240"]]},
             "/shut*": {"status": 403}, "/down*": {"status": 500}, "/busy*": {"status": 503},
+            "/evil*": {"headers": [
+                ["RateLimit-Policy", "\"<img src=x onerror=owned()>\";q=100;w=60"],
+                ["RateLimit", "\"<img src=x onerror=owned()>\";r=37;t=60"]]},
             "/told*": {"headers": [["RateLimit-Limit", "100"], ["RateLimit-Remaining", "37"], ["RateLimit-Reset", "60"]]}}}"#,
         Ipv4Addr::UNSPECIFIED,
     );
     let port = server.origin.addr().port();
-    let kinds = ["held", "shut", "down", "busy", "told"];
+    let kinds = ["held", "shut", "down", "busy", "told", "evil"];
     let mut list = Vec::new();
     for n in 0..40 {
         let kind = kinds.get(n as usize).unwrap_or(&"page");
         list.extend((0..400).map(|page| format!("http://{}/{kind}{page}", scope(n, port))));
     }
-    let (small, many, locked) = (
-        tempfile::tempdir().unwrap(),
-        tempfile::tempdir().unwrap(),
-        tempfile::tempdir().unwrap(),
-    );
-    let calm = ["--rate", "1", "--max-wait", "1h"];
+    let [small, many, locked, short] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    // As much of markup as a host may be called.
+    let hostile = format!("&lt;img+onerror='owned()'&gt;\"=`$(owned)`.example:{port}");
+    list.extend((0..400).map(|page| format!("http://{hostile}/page{page}")));
+    let here = format!("*:{port}:127.0.0.1");
+    let calm = ["--rate", "1", "--max-wait", "1h", "--resolve", &here];
     let page = Run::start(
         small.path(),
         &list,
@@ -55,6 +58,11 @@ fn people_see_what_happens_and_can_act_on_it() {
         locked.path(),
         &list,
         &[&calm[..], &["--dashboard", "0.0.0.0:0"]].concat(),
+    );
+    let ending = Run::start(
+        short.path(),
+        &list,
+        &[&calm[..], &["--dashboard", "0"]].concat(),
     );
     let elsewhere = serve(
         r#"{"page": {"headers": [["Content-Type", "text/html"]], "body": "<body>another site"}}"#,
@@ -76,9 +84,13 @@ fn people_see_what_happens_and_can_act_on_it() {
         "suppressed": scope(1, port),
         "broken": scope(2, port),
         "fine": scope(9, port),
+        "evil": scope(5, port),
+        "hostile": hostile,
         "many": url(ten_thousand.address("dashboard")),
         "locked": url(locked_at),
         "token": token,
+        "ending": url(ending.address("dashboard")),
+        "process": ending.id(),
         "elsewhere": elsewhere.url,
     });
     let driven = Command::new("node")

@@ -1,6 +1,7 @@
 //! Who is let in, and what they may do.
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::run::{Answer, Run, ask, eventually, open};
@@ -277,4 +278,171 @@ fn only_so_many_browsers_are_kept_up_to_date_and_none_is_shown_a_secret() {
     drop(streams);
     let is_free = || ask(&address, "GET /", &[("Host", &address)], "").status == 200;
     eventually(is_free, || run.said());
+}
+
+/// The status that these bytes are answered with; `None` where the connection is just closed.
+fn status_of(address: &str, request: &[u8]) -> Option<u16> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    // Who does not want to hear the rest may close before it is sent.
+    let _ = stream.write_all(request);
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).ok()?;
+    std::str::from_utf8(&head[9..]).unwrap().parse().ok()
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_the_page_goes_on() {
+    let (server, dir) = (serve(r#"{"robots": 404}"#), tempfile::tempdir().unwrap());
+    let list = pages(&server.url, 1000);
+    let run = Run::start(dir.path(), &list, &["--rate", "5", "--dashboard", "0"]);
+    let address = run.address("dashboard");
+    let own = format!("Host: {address}\r\nOrigin: http://{address}\r\n");
+    let get = |target: &[u8]| [b"GET ", target, b" HTTP/1.1\r\n", own.as_bytes(), b"\r\n"].concat();
+    let post = |target: &str, body: &[u8]| {
+        let head = format!(
+            "POST {target} HTTP/1.1\r\n{own}Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        [head.as_bytes(), body].concat()
+    };
+    let long = "x".repeat(60_000);
+    let longer = "x".repeat(1_000_000);
+    for (what, request, expected) in [
+        (
+            "a byte that is no UTF-8",
+            get(b"/events?q=%ff&count=1"),
+            &[Some(200)][..],
+        ),
+        (
+            "the same, raw",
+            get(b"/events?q=\xff"),
+            &[Some(400), Some(200), None],
+        ),
+        ("a path of it", get(b"/%ff"), &[Some(400)]),
+        ("a path upwards", get(b"/../Cargo.toml"), &[Some(404)]),
+        (
+            "a long question",
+            get(format!("/events?q={long}").as_bytes()),
+            &[Some(200), Some(414)],
+        ),
+        (
+            "a longer one",
+            get(format!("/events?q={longer}").as_bytes()),
+            &[Some(414), Some(431), None],
+        ),
+        (
+            "a number too many",
+            get(b"/events?count=18446744073709551616"),
+            &[Some(400)],
+        ),
+        ("a number below zero", get(b"/events?from=-1"), &[Some(400)]),
+        (
+            "the last row",
+            get(b"/events?from=18446744073709551615&count=18446744073709551615"),
+            &[Some(200)],
+        ),
+        (
+            "a state that there is not",
+            get(b"/events?does=nothing"),
+            &[Some(400)],
+        ),
+        (
+            "an act of no UTF-8",
+            post("/act", b"\xff\xfe"),
+            &[Some(400)],
+        ),
+        (
+            "an act of a million brackets",
+            post("/act", "[".repeat(4000).as_bytes()),
+            &[Some(400)],
+        ),
+        (
+            "a token of no UTF-8",
+            post("/login", b"\xff\xfe"),
+            &[Some(400)],
+        ),
+        (
+            "a token where none is asked for",
+            post("/login", b"a"),
+            &[Some(403)],
+        ),
+        (
+            "two lengths",
+            format!(
+                "POST /act HTTP/1.1\r\n{own}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"
+            )
+            .into_bytes(),
+            &[Some(400), None],
+        ),
+        (
+            "a name of no UTF-8",
+            b"GET / HTTP/1.1\r\nHost: \xff\r\n\r\n".to_vec(),
+            &[Some(400), Some(403)],
+        ),
+        (
+            "a foreign name in the first line",
+            b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_vec(),
+            &[Some(403)],
+        ),
+        (
+            "no HTTP",
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc".to_vec(),
+            &[Some(400), None],
+        ),
+    ] {
+        let status = status_of(&address, &request);
+        assert!(expected.contains(&status), "{what}: {status:?}");
+    }
+    assert_eq!(
+        ask(&address, "GET /", &[("Host", &address)], "").status,
+        200
+    );
+    assert!(!run.said().contains("paused"), "{}", run.said());
+}
+
+#[test]
+fn who_says_nothing_keeps_nobody_out() {
+    let (server, dir) = (serve(r#"{"robots": 404}"#), tempfile::tempdir().unwrap());
+    let list = pages(&server.url, 1000);
+    let run = Run::start(dir.path(), &list, &["--rate", "5", "--dashboard", "0"]);
+    let address = run.address("dashboard");
+    let silent: Vec<_> = (0..40)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&*address).unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\nHo").unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(
+        ask(&address, "GET /", &[("Host", &address)], "").status,
+        200
+    );
+    drop(silent);
+}
+
+#[test]
+fn who_watches_is_told_the_end_and_the_run_waits_for_nobody_who_does_not_listen() {
+    let (server, dir) = (serve(r#"{"robots": 404}"#), tempfile::tempdir().unwrap());
+    let list = pages(&server.url, 12);
+    let run = Run::start(dir.path(), &list, &["--rate", "3", "--dashboard", "0"]);
+    let address = run.address("dashboard");
+    let host = [("Host", &*address)];
+    let deaf = open(&address, "GET /events", &host, "");
+    let mut whole = String::new();
+    open(&address, "GET /events?count=5", &host, "")
+        .read_to_string(&mut whole)
+        .unwrap();
+    let last = whole
+        .lines()
+        .rfind(|line| line.starts_with("data:"))
+        .unwrap();
+    let last: serde_json::Value = serde_json::from_str(&last["data:".len()..]).unwrap();
+    let job = &last["job"];
+    assert_eq!(job["has_ended"], true, "{last}");
+    assert_eq!((&job["ended"], &job["total"]), (&12.into(), &12.into()));
+    eventually(|| TcpStream::connect(&*address).is_err(), || run.said());
+    drop(deaf);
 }

@@ -56,6 +56,11 @@ impl Run {
         Self { child, said }
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it has said so far.
     pub(crate) fn said(&self) -> String {
         self.said.lock().unwrap().clone()

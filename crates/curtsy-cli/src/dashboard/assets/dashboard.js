@@ -178,11 +178,12 @@ function showEvents(events) {
   list.hidden = !list.children.length;
 }
 
-/** What happened, its scope by itself where it begins with it. */
+/** What happened, its scope by itself. */
 function eventWords({ scope, text }) {
   if (!scope) return make('p', {}, inLocalTime(text));
   const link = make('a', { href: `#/scope/${encodeURIComponent(scope)}`, title: scope }, scope);
-  const rest = text.startsWith(`${scope}: `) ? text.slice(scope.length + 2)
+  // An alert names it after what it is; the rest begins with it.
+  const rest = text.includes(`${scope}: `) ? text.replace(`${scope}: `, '')
     : text.startsWith(`${scope} `) ? text.slice(scope.length + 1) : text;
   return make('div', {}, link, make('p', {}, inLocalTime(rest)));
 }

@@ -155,7 +155,7 @@ function fill(element, row) {
   const bars = row.spark.join();
   if (course.dataset.bars !== bars) {
     course.dataset.bars = bars;
-    course.replaceChildren(spark(row.spark));
+    course.replaceChildren(...(row.spark.length ? [spark(row.spark)] : []));
   }
   const pace = ['done', 'suppressed'].includes(row.does) ? null : row.rate;
   put(speed, rate(pace));
