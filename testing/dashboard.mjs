@@ -329,6 +329,9 @@ const tests = {
     await says(page.locator('#link'), 'ended', 30 * SOON);
     await says(page.locator('#ends'), /^ended with [\d,]+ left$/);
     assert.ok(await page.locator('#pause').isDisabled());
+    await page.locator('#row-0').waitFor({ timeout: SOON });
+    const shown = await page.locator('#rows [role=row]').evaluateAll((rows) => rows.map((row) => Number(row.dataset.at)));
+    assert.deepEqual(shown.sort((a, b) => a - b), [...shown.keys()], 'no gaps');
     await audit(page, 'the end');
     await shoot(page, 'dashboard-ended');
     await leave();

@@ -206,6 +206,22 @@ mod tests {
     }
 
     #[test]
+    fn a_scope_whose_name_would_like_to_be_a_series_is_none() {
+        let (hosts, metrics) = (hosts(), Metrics::on());
+        let host = hosts.host(&Scope::named("a\"} 1\nevil{b=\"\\.example"));
+        metrics.departed(&host, Kind::Page, 1, Duration::ZERO);
+        let text = exposition::text(
+            metrics.0.as_ref().unwrap().lock().unwrap().tallies(),
+            |scope| hosts.met(scope),
+            Clock::system().now(),
+        );
+        let series =
+            r#"curtsy_departures_total{scope="a\"} 1\nevil{b=\"\\.example",kind="page"} 1"#;
+        assert!(text.contains(series), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with("evil")), "{text}");
+    }
+
+    #[test]
     fn a_scope_that_is_called_like_the_rest_is_counted_with_it() {
         let (hosts, metrics) = (hosts(), Metrics::on());
         let host = hosts.host(&Scope::named(OTHER));

@@ -1,7 +1,7 @@
 //! T4: an alert reaches log, webhook and command once when it is raised, and once when it is cleared.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use curtsy::core::audit::Event;
 use curtsy::core::{AlertRules, Scope};
@@ -31,17 +31,17 @@ fn alerting(options: AlertOptions, notices: Notices) -> (Client, Alerts) {
     (client, alerts)
 }
 
-/// What a webhook took: heads and bodies.
-type Taken = Arc<Mutex<Vec<(String, Value)>>>;
+/// What a webhook was sent: when, the head, and the body.
+type Sent = Arc<Mutex<Vec<(Instant, String, Value)>>>;
 
-/// A receiver of webhooks that refuses the first with 503: the bodies it took.
-fn receiver() -> (std::net::SocketAddr, Taken) {
+/// A receiver of webhooks that answers the first with this status, and takes the rest.
+fn receiver(first: &'static str) -> (std::net::SocketAddr, Sent) {
     use std::io::{BufRead, BufReader, Read, Write};
 
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let taken = Taken::default();
-    let bodies = Arc::clone(&taken);
+    let sent = Sent::default();
+    let heard = Arc::clone(&sent);
     std::thread::spawn(move || {
         for (n, stream) in listener.incoming().enumerate() {
             let mut stream = BufReader::new(stream.unwrap());
@@ -59,23 +59,21 @@ fn receiver() -> (std::net::SocketAddr, Taken) {
             }
             let mut body = vec![0; length];
             stream.read_exact(&mut body).unwrap();
-            let status = if n == 0 { "503 Busy" } else { "204 Taken" };
+            let status = if n == 0 { first } else { "204 Taken" };
             let answer =
                 format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
             stream.get_mut().write_all(answer.as_bytes()).unwrap();
-            if n > 0 {
-                let body = serde_json::from_slice(&body).unwrap();
-                bodies.lock().unwrap().push((head, body));
-            }
+            let body = serde_json::from_slice(&body).unwrap();
+            heard.lock().unwrap().push((Instant::now(), head, body));
         }
     });
-    (address, taken)
+    (address, sent)
 }
 
 #[tokio::test]
 async fn t4_a_webhook_is_told_once_of_each_turn_and_again_where_it_is_busy() {
     let origin = origin(r#"{"robots": 404, "page": {"status": 403}}"#).await;
-    let (address, taken) = receiver();
+    let (address, sent) = receiver("503 Busy");
     let (_dir, log, audit) = log();
     let alerts = Alerts::new(AlertOptions {
         webhook: Some(format!("http://ann:secret@{address}/hook?key=k")),
@@ -90,32 +88,91 @@ async fn t4_a_webhook_is_told_once_of_each_turn_and_again_where_it_is_busy() {
     let watch = alerts.watch(&client).unwrap();
     response(client.get(&origin.url("/1")).await);
     response(client.get(&origin.url("/2")).await);
-    eventually(|| taken.lock().unwrap().len() == 1).await;
+    eventually(|| sent.lock().unwrap().len() == 2).await;
     let scope = Scope::named(&origin.addr().to_string());
     assert_eq!(watch.raised().keys().collect::<Vec<_>>(), [&scope]);
     assert!(client.lift(&scope).await.unwrap());
-    eventually(|| taken.lock().unwrap().len() == 2).await;
+    eventually(|| sent.lock().unwrap().len() == 3).await;
     watch.finish().await;
 
-    let taken = taken.lock().unwrap().clone();
-    let (head, first) = &taken[0];
+    let sent = sent.lock().unwrap().clone();
+    let (_, head, first) = &sent[0];
     assert!(head.starts_with("POST /hook?key=k HTTP/1.1\r\n"), "{head}");
     // "ann:secret"
     assert!(head.contains("Basic YW5uOnNlY3JldA=="), "{head}");
     assert_eq!(first["alert"], "scope_suppressed");
     assert_eq!(first["scope"], scope.as_str());
     assert_eq!(
-        taken
-            .iter()
-            .map(|(_, body)| &body["state"])
+        sent.iter()
+            .map(|(_, _, body)| &body["state"])
             .collect::<Vec<_>>(),
-        ["raised", "cleared"]
+        ["raised", "raised", "cleared"],
+        "the first was not taken"
     );
     let logged = records(&log)
         .into_iter()
         .filter(|record| matches!(record.event, Event::Alert { .. }));
     assert_eq!(logged.count(), 2);
     assert_eq!(pages(&origin).len(), 1, "the webhook is no departure");
+}
+
+#[tokio::test]
+async fn t4_a_webhook_has_a_pace_of_its_own_and_waits_as_long_as_it_asks() {
+    let one = origin(r#"{"robots": 404, "page": {"status": 403}}"#).await;
+    let other = origin(r#"{"robots": 404, "page": {"status": 403}}"#).await;
+    let (address, sent) = receiver("429 Busy\r\nRetry-After: 3");
+    let options = AlertOptions {
+        webhook: Some(format!("http://{address}/")),
+        ..AlertOptions::default()
+    };
+    let (client, alerts) = alerting(options, Notices::default());
+    let watch = alerts.watch(&client).unwrap();
+    response(client.get(&one.url("/")).await);
+    response(client.get(&other.url("/")).await);
+    eventually(|| sent.lock().unwrap().len() == 3).await;
+    watch.finish().await;
+    let sent = sent.lock().unwrap().clone();
+    let gap = |n: usize| sent[n].0 - sent[n - 1].0;
+    // Without the answer's word the first wait would be one second, and without a pace there would be none.
+    assert!(gap(1) > ms(2_000), "{:?}", gap(1));
+    assert!(gap(2) > ms(500), "{:?}", gap(2));
+    assert_eq!(sent[0].2, sent[1].2, "the same again");
+    assert_ne!(sent[1].2["scope"], sent[2].2["scope"]);
+}
+
+#[tokio::test]
+async fn t4_what_begins_again_before_the_cool_down_is_over_is_not_told_again() {
+    let origin = origin(r#"{"robots": 404, "page": {"status": 403}}"#).await;
+    let scope = Scope::named(&origin.addr().to_string());
+    for (cool_down, expected) in [
+        (Duration::from_secs(3600), &["raised", "cleared"][..]),
+        (Duration::ZERO, &["raised", "cleared", "raised"]),
+    ] {
+        let told = Arc::<Mutex<Vec<&str>>>::default();
+        let heard = Arc::clone(&told);
+        let notices = Notices::to(move |notice| {
+            if let Notice::Alert { alert, .. } = notice {
+                heard.lock().unwrap().push(alert.state.label());
+            }
+        });
+        let rules = AlertRules {
+            cool_down,
+            ..AlertRules::default()
+        };
+        let options = AlertOptions {
+            rules,
+            ..AlertOptions::default()
+        };
+        let (client, alerts) = alerting(options, notices);
+        let watch = alerts.watch(&client).unwrap();
+        response(client.get(&origin.url("/1")).await);
+        eventually(|| told.lock().unwrap().len() == 1).await;
+        assert!(client.lift(&scope).await.unwrap());
+        eventually(|| told.lock().unwrap().len() == 2).await;
+        response(client.get(&origin.url("/2")).await);
+        watch.finish().await;
+        assert_eq!(*told.lock().unwrap(), expected, "{cool_down:?}");
+    }
 }
 
 #[tokio::test]

@@ -67,7 +67,6 @@ function take(message) {
     linked('ended', 'ended');
     // Another run may begin at the same address.
     source.close();
-    isFirst = true;
     ask(AGAIN);
   } else linked('live', 'live');
   ahead = job.now_ms - Date.now();
@@ -77,7 +76,7 @@ function take(message) {
   table.take(message, isFirst);
   page.take(message);
   $('none').hidden = message.total > 0;
-  isFirst = job.has_ended;
+  isFirst = false;
   tick();
 }
 
