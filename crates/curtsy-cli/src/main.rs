@@ -15,6 +15,7 @@ mod nearest;
 mod notices;
 mod output;
 mod progress;
+mod record;
 mod serve;
 mod session;
 mod settings;

@@ -58,7 +58,7 @@ pub(crate) struct State {
 /// # Errors
 /// The state store cannot be opened, or an option makes no sense.
 pub(crate) async fn client(settings: &Settings, notices: Notices) -> Result<Client, Failure> {
-    let state = State::open(&settings.fetch.state).await?;
+    let state = State::of(settings).await?;
     let ears = Ears {
         notices,
         ..Ears::default()
@@ -126,7 +126,7 @@ pub(crate) async fn access(
     respect_robots_txt: bool,
     notices: Notices,
 ) -> Result<Access, Failure> {
-    let state = State::open(&settings.fetch.state).await?;
+    let state = State::of(settings).await?;
     let ears = Ears {
         notices,
         ..Ears::default()
@@ -156,7 +156,10 @@ pub(crate) fn access_with(
 }
 
 /// Who asks, which every provider of papers wants to know.
-fn contact(settings: &Settings) -> Result<Contact, Failure> {
+///
+/// # Errors
+/// There is none, or a placeholder: exit 2.
+pub(crate) fn contact(settings: &Settings) -> Result<Contact, Failure> {
     let Some(contact) = &settings.fetch.contact else {
         return Err(Failure::usage(
             "--contact",
@@ -181,6 +184,14 @@ pub(crate) fn paper_failure(error: &curtsy_papers::Error) -> Failure {
 }
 
 impl State {
+    /// The state store and its clock.
+    ///
+    /// # Errors
+    /// It cannot be opened: exit 4.
+    pub(crate) async fn of(settings: &Settings) -> Result<Self, Failure> {
+        Self::open(&settings.fetch.state).await
+    }
+
     /// The state store and its clock, or else that of the queue, which workers share too.
     ///
     /// # Errors

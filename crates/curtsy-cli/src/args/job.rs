@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::{ConnectionArgs, PaceArgs, StoreArgs, WatchingArgs};
+use super::{ConnectionArgs, CopyArgs, PaceArgs, StoreArgs, WatchingArgs};
 use crate::value::{JobName, QueueUrl, read};
 
 /// `curtsy fetch`.
@@ -91,6 +91,9 @@ pub(crate) struct Options {
     /// They are for papers, which have defaults of their own.
     #[arg(skip)]
     pub(crate) for_papers: bool,
+    /// Which copies of papers.
+    #[arg(skip)]
+    pub(crate) copies: CopyArgs,
 }
 
 /// The options about the job as a whole.

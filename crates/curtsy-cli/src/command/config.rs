@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::args::{ConfigShowArgs, GlobalArgs};
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Results};
-use crate::settings::{Flags, Setting, Settings, Shown, Source};
+use crate::settings::{Flags, NOT_SHOWN, Setting, Settings, Shown, Source};
 
 /// Prints the settings that `fetch` with these options would have.
 ///
@@ -45,6 +45,8 @@ fn as_toml(shown: &Shown) -> String {
         ("policy".to_owned(), &shown.policy),
         ("fetch".to_owned(), &shown.fetch),
         ("alerts".to_owned(), &shown.alerts),
+        ("papers".to_owned(), &shown.papers),
+        ("papers.base".to_owned(), &shown.bases),
     ];
     let scopes = shown.scopes.iter().map(|(scope, settings)| {
         (
@@ -65,7 +67,9 @@ fn as_toml(shown: &Shown) -> String {
 const SOURCE_COLUMN: usize = 40;
 
 fn line(setting: &Setting) -> String {
-    let assignment = if setting.value.is_null() {
+    let assignment = if setting.unset == NOT_SHOWN {
+        format!("# {} {NOT_SHOWN}", setting.key)
+    } else if setting.value.is_null() {
         format!("# {} is not set: {}", setting.key, setting.unset)
     } else {
         format!("{} = {}", setting.key, literal(&setting.value))
@@ -94,11 +98,14 @@ fn as_json(shown: &Shown) -> String {
         .iter()
         .map(|(scope, settings)| (scope.as_str().to_owned(), section(settings)))
         .collect::<Map<_, _>>();
+    let mut papers = section(&shown.papers);
+    papers["base"] = section(&shown.bases);
     let whole = json!({
         "file": shown.file,
         "policy": section(&shown.policy),
         "fetch": section(&shown.fetch),
         "alerts": section(&shown.alerts),
+        "papers": papers,
         "scopes": scopes,
     });
     format!("{whole:#}\n")

@@ -2,6 +2,7 @@
 
 mod canvas;
 pub(crate) mod meter;
+mod papers;
 mod picture;
 mod scope;
 
@@ -10,11 +11,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use curtsy::{Client, Outlook, ProgressView};
+use curtsy_papers::batch::BatchHandle;
 use tokio::task::JoinHandle;
 
 use crate::output;
 use canvas::Canvas;
 use meter::Meter;
+use papers::PaperWatcher;
 use picture::Picture;
 
 /// Between two pictures on a terminal.
@@ -116,6 +119,30 @@ impl Screen {
                 client,
                 meter: Meter::default(),
                 outlook,
+                screen: self.clone(),
+            };
+            *lock(&self.is_live) = self.canvas.is_some();
+            tasks.push(match &self.canvas {
+                Some(canvas) => tokio::spawn(watcher.draw(Arc::clone(canvas))),
+                None => tokio::spawn(watcher.tell()),
+            });
+        }
+        Display {
+            screen: self.clone(),
+            tasks,
+        }
+    }
+}
+
+impl Screen {
+    /// Shows the progress of a batch of papers until the display is finished.
+    pub(crate) fn show_papers(&self, handle: BatchHandle, client: Client) -> Display {
+        let mut tasks = Vec::new();
+        if self.verbosity > 0 {
+            let watcher = PaperWatcher {
+                handle,
+                client,
+                meter: Meter::default(),
                 screen: self.clone(),
             };
             *lock(&self.is_live) = self.canvas.is_some();

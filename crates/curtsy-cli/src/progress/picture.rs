@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use console::style;
-use curtsy::core::Timestamp;
-use curtsy::{Outcome, Outlook, Progress, ScopeView};
+use curtsy::core::{Scope, Timestamp};
+use curtsy::{Outcome, Outlook, Progress, ScopeOutlook, ScopeView};
 
 use super::scope::describe;
 use crate::notices::short;
@@ -12,7 +12,7 @@ use crate::output::bytes;
 use crate::table::cut;
 
 /// Lines that are no scope's: the bar, the numbers, the last event, and one that stays free.
-const OTHERS: usize = 4;
+pub(super) const OTHERS: usize = 4;
 /// The longest name of a scope, as a part of the width.
 const NAME_SHARE: usize = 3;
 
@@ -55,22 +55,7 @@ impl Picture {
     }
 
     fn bar(&self, width: usize) -> String {
-        let (ended, total) = (self.ended(), self.progress.total.max(1));
-        let part = ended as f64 / total as f64;
-        let length = (width / 4).clamp(4, 32);
-        let full = ((part * length as f64) as usize).min(length);
-        let rest = [
-            Some(format!("{:3.0} %", (part * 100.0).floor())),
-            Some(format!("{ended}/{}", self.progress.total)),
-            self.ends(),
-        ];
-        let rest = rest.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-        format!(
-            "{}{} {}",
-            style("█".repeat(full)).green().for_stderr(),
-            style("░".repeat(length - full)).dim().for_stderr(),
-            cut(&rest, width.saturating_sub(length + 1))
-        )
+        bar(self.ended(), self.progress.total, self.ends(), width)
     }
 
     fn ends(&self) -> Option<String> {
@@ -105,16 +90,8 @@ impl Picture {
     }
 
     fn scope_lines(&self, rows: usize, width: usize) -> Vec<String> {
-        let shown = &self.scopes[..rows];
-        let longest = shown.iter().map(|view| view.scope.as_str().len()).max();
-        let wide = longest.unwrap_or(0).min((width / NAME_SHARE).max(8));
-        let line = |view: &ScopeView| {
-            let name = cut(view.scope.as_str(), wide);
-            let outlook = self.outlook.scopes.get(&view.scope);
-            let text = format!("  {name:<wide$}  {}", describe(view, outlook, self.now));
-            cut(&text, width)
-        };
-        shown.iter().map(line).collect()
+        let outlook = |scope: &Scope| self.outlook.scopes.get(scope);
+        scope_lines(&self.scopes[..rows], outlook, self.now, width)
     }
 
     fn ended(&self) -> u64 {
@@ -122,11 +99,48 @@ impl Picture {
     }
 }
 
+/// How much of all has ended, and what else there is to say of that.
+pub(super) fn bar(ended: u64, total: u64, more: Option<String>, width: usize) -> String {
+    let part = ended as f64 / total.max(1) as f64;
+    let length = (width / 4).clamp(4, 32);
+    let full = ((part * length as f64) as usize).min(length);
+    let rest = [
+        Some(format!("{:3.0} %", (part * 100.0).floor())),
+        Some(format!("{ended}/{total}")),
+        more,
+    ];
+    let rest = rest.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    format!(
+        "{}{} {}",
+        style("█".repeat(full)).green().for_stderr(),
+        style("░".repeat(length - full)).dim().for_stderr(),
+        cut(&rest, width.saturating_sub(length + 1))
+    )
+}
+
+/// A line for each of these scopes.
+pub(super) fn scope_lines<'a>(
+    scopes: &[ScopeView],
+    outlook: impl Fn(&Scope) -> Option<&'a ScopeOutlook>,
+    now: Timestamp,
+    width: usize,
+) -> Vec<String> {
+    let longest = scopes.iter().map(|view| view.scope.as_str().len()).max();
+    let wide = longest.unwrap_or(0).min((width / NAME_SHARE).max(8));
+    let line = |view: &ScopeView| {
+        let name = cut(view.scope.as_str(), wide);
+        let outlook = outlook(&view.scope);
+        let text = format!("  {name:<wide$}  {}", describe(view, outlook, now));
+        cut(&text, width)
+    };
+    scopes.iter().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use curtsy::core::{Bound, Policy, Reason, Scope};
+    use curtsy::core::{Bound, Policy, Reason};
 
     use super::*;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use curtsy_core::Policy;
 
-use super::Flags;
 use super::layers::{Layers, key};
+use super::{Flags, PaperSettings};
 use crate::failure::Failure;
 use crate::value::{
     Contact, Header, HostName, JobName, ListenAddr, Proxy, QueueUrl, Resolve, Scoping, Size,
@@ -86,6 +86,7 @@ pub(super) fn read(
     layers: &mut Layers<'_>,
     flags: Flags<'_>,
     policy: &Policy,
+    papers: &PaperSettings,
 ) -> Result<FetchSettings, Failure> {
     let job = &flags.options.job;
     let mut f = FetchSettings {
@@ -122,6 +123,9 @@ pub(super) fn read(
     };
     let on = |flag: bool| flag.then_some(true);
     layers.set(key("out").flag("--out"), job.out.clone(), &mut f.out)?;
+    if flags.options.for_papers {
+        f.out.clone_from(&papers.out_dir);
+    }
     layers.set(
         key("concurrency").flag("--concurrency"),
         job.concurrency,

@@ -120,6 +120,12 @@ impl<'a> Layers<'a> {
         Self::new(environment, config, tables)
     }
 
+    /// The sources of `[papers]`.
+    pub(super) fn of_papers(environment: &'a Environment, config: Option<&'a Config>) -> Self {
+        let tables = config.map_or_else(Vec::new, |config| vec![&config.papers]);
+        Self::new(environment, config, tables)
+    }
+
     /// The sources of a scope's section.
     pub(super) fn of_scope(
         environment: &'a Environment,

@@ -29,7 +29,7 @@ pub(crate) use alerts::AlertSettings;
 pub(crate) use environment::Environment;
 pub(crate) use fetch::FetchSettings;
 pub(crate) use papers::PaperSettings;
-pub(crate) use source::{Setting, Source};
+pub(crate) use source::{NOT_SHOWN, Setting, Source};
 
 /// Everything that is in effect.
 #[derive(Debug)]
@@ -65,6 +65,10 @@ pub(crate) struct Shown {
     pub(crate) fetch: Vec<Setting>,
     /// `[alerts]`.
     pub(crate) alerts: Vec<Setting>,
+    /// `[papers]`.
+    pub(crate) papers: Vec<Setting>,
+    /// `[papers.base]`.
+    pub(crate) bases: Vec<Setting>,
     /// What each section of a scope sets.
     pub(crate) scopes: Vec<(Scope, Vec<Setting>)>,
 }
@@ -112,8 +116,9 @@ impl Settings {
         let policy = policy::read(&mut layers, flags)?;
         let of_policy = layers.finish();
 
+        let papers = papers::read(environment, config, flags)?;
         let mut layers = Layers::of_fetch(environment, config);
-        let fetch = fetch::read(&mut layers, flags, &policy)?;
+        let fetch = fetch::read(&mut layers, flags, &policy, &papers.settings)?;
         let of_fetch = layers.finish();
 
         let mut layers = Layers::of_alerts(environment, config);
@@ -121,7 +126,6 @@ impl Settings {
         let of_alerts = layers.finish();
 
         let scopes = scopes::read(environment, config, flags)?;
-        let papers = papers::read(environment, config)?;
         if let Some(config) = config {
             unknown::refuse_keys(config, [&of_policy, &of_fetch, &of_alerts])?;
         }
@@ -133,12 +137,14 @@ impl Settings {
             profiles: scopes.profiles,
             fetch,
             alerts,
-            papers,
+            papers: papers.settings,
             shown: Shown {
                 file: config.map(|config| config.path.clone()),
                 policy: of_policy.settings,
                 fetch: of_fetch.settings,
                 alerts: of_alerts.settings,
+                papers: papers.shown,
+                bases: papers.bases,
                 scopes: scopes.settings,
             },
         })

@@ -1,20 +1,55 @@
 //! The keys of `[papers]`: what only papers need.
 
 use std::env;
+use std::path::PathBuf;
 
+use curtsy_papers::retrieve::DEFAULT_MAX_SIZE;
+use curtsy_papers::source::SourceId;
 use curtsy_papers::{Endpoints, Key, Keys, Provider};
+use serde_json::{Value as Json, json};
 
-use super::{Environment, unknown};
+use super::layers::{Layers, key};
+use super::source::{NOT_SHOWN, Setting, Source};
+use super::{Environment, Flags, unknown};
+use crate::args::{LayoutArg, PreferArg};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::value::{ResolverText, Size, usual_folder};
 
-/// What is in effect for papers. Keys of providers are never shown.
-#[derive(Debug, Default)]
+/// What is in effect for papers.
+#[derive(Debug)]
 pub(crate) struct PaperSettings {
+    /// Where papers go. Default `PDFs`.
+    pub(crate) out_dir: PathBuf,
+    /// How files lie there. Default: each paper in a folder of its own.
+    pub(crate) layout: LayoutArg,
+    /// Who may be asked. Default everybody.
+    pub(crate) source: Vec<SourceId>,
+    /// Which of several copies is tried first. Default the one that is had soonest.
+    pub(crate) prefer: PreferArg,
+    /// Licences that a copy must have one of. Default none is asked for.
+    pub(crate) license: Vec<String>,
+    /// The largest PDF. Default 200 MB.
+    pub(crate) max_size: Size,
+    /// Whether the page of a paper is asked for although no source calls it open. Default false.
+    pub(crate) try_landing: bool,
+    /// Whether retracted works are left out. Default false.
+    pub(crate) skip_retracted: bool,
+    /// The user's own resolvers, in the order in which they are asked. Default none.
+    pub(crate) resolver: Vec<ResolverText>,
     /// Where providers are asked.
     pub(crate) endpoints: Endpoints,
-    /// The keys of those that give any.
+    /// The keys of those that give any. They are never shown.
     pub(crate) keys: Keys,
+}
+
+/// What was read, and where it came from.
+pub(super) struct Papers {
+    pub(super) settings: PaperSettings,
+    /// `[papers]`.
+    pub(super) shown: Vec<Setting>,
+    /// `[papers.base]`.
+    pub(super) bases: Vec<Setting>,
 }
 
 /// The keys in the file, and the variables that each may stand in instead, which are those of the providers' own
@@ -32,28 +67,110 @@ const KEYS: [(&str, &str); 3] = [
 pub(super) fn read(
     environment: &Environment,
     config: Option<&Config>,
-) -> Result<PaperSettings, Failure> {
-    let [ncbi, openalex, s2] = KEYS.map(|(name, variable)| read_key(config, name, variable));
-    let keys = Keys {
-        ncbi: ncbi?,
-        openalex: openalex?,
-        semantic_scholar: s2?,
+    flags: Flags<'_>,
+) -> Result<Papers, Failure> {
+    let mut settings = PaperSettings {
+        out_dir: usual_folder(),
+        layout: LayoutArg::Seed,
+        source: SourceId::ALL.to_vec(),
+        prefer: PreferArg::Soonest,
+        license: Vec::new(),
+        max_size: Size(DEFAULT_MAX_SIZE),
+        try_landing: false,
+        skip_retracted: false,
+        resolver: Vec::new(),
+        endpoints: Endpoints::default(),
+        keys: Keys::default(),
     };
-    let endpoints = read_bases(environment, config)?;
+    let mut layers = Layers::of_papers(environment, config);
+    read_copies(&mut layers, flags, &mut settings)?;
+    let record = layers.finish();
+    let mut shown = record.settings;
+    let [ncbi, openalex, s2] = KEYS.map(|(name, variable)| read_key(config, name, variable));
+    for ((name, _), found) in KEYS.iter().zip([&ncbi, &openalex, &s2]) {
+        if let Ok(found) = found {
+            shown.push(of_key(name, found.as_ref().map(|(_, source)| source)));
+        }
+    }
+    settings.keys = Keys {
+        ncbi: ncbi?.map(|(key, _)| key),
+        openalex: openalex?.map(|(key, _)| key),
+        semantic_scholar: s2?.map(|(key, _)| key),
+    };
+    let bases;
+    (settings.endpoints, bases) = read_bases(environment, config)?;
     if let Some(config) = config {
-        unknown::refuse_in(config, &config.papers, &KEYS.map(|(name, _)| name))?;
+        let keys = KEYS.map(|(name, _)| name);
+        let names: Vec<&str> = record.names.into_iter().chain(keys).collect();
+        unknown::refuse_in(config, &config.papers, &names)?;
         let names = Provider::ALL.map(Provider::name);
         unknown::refuse_in(config, &config.papers_base, &names)?;
     }
-    Ok(PaperSettings { endpoints, keys })
+    Ok(Papers {
+        settings,
+        shown,
+        bases,
+    })
 }
 
-fn read_key(config: Option<&Config>, name: &str, variable: &str) -> Result<Option<Key>, Failure> {
+/// Which copies are taken, and where they go.
+fn read_copies(
+    layers: &mut Layers<'_>,
+    flags: Flags<'_>,
+    s: &mut PaperSettings,
+) -> Result<(), Failure> {
+    let given = &flags.options.copies;
+    let on = |flag: bool| flag.then_some(true);
+    let list = |list: &Vec<_>| (!list.is_empty()).then(|| list.clone());
+    layers.set(
+        key("out_dir").flag("--out-dir"),
+        given.out_dir.clone(),
+        &mut s.out_dir,
+    )?;
+    layers.set(key("layout").flag("--layout"), given.layout, &mut s.layout)?;
+    layers.set(
+        key("source").flag("--source"),
+        (!given.source.is_empty()).then(|| given.source.clone()),
+        &mut s.source,
+    )?;
+    layers.set(key("prefer").flag("--prefer"), given.prefer, &mut s.prefer)?;
+    layers.set(
+        key("license").flag("--license"),
+        list(&given.license),
+        &mut s.license,
+    )?;
+    layers.set(
+        key("max_size").flag("--max-size"),
+        given.max_size,
+        &mut s.max_size,
+    )?;
+    layers.set(
+        key("try_landing").flag("--try-landing"),
+        on(given.try_landing),
+        &mut s.try_landing,
+    )?;
+    layers.set(
+        key("skip_retracted").flag("--skip-retracted"),
+        on(given.skip_retracted),
+        &mut s.skip_retracted,
+    )?;
+    layers.set(
+        key("resolver").flag("--resolver"),
+        (!given.resolver.is_empty()).then(|| given.resolver.clone()),
+        &mut s.resolver,
+    )
+}
+
+fn read_key(
+    config: Option<&Config>,
+    name: &str,
+    variable: &str,
+) -> Result<Option<(Key, Source)>, Failure> {
     let entry = config.and_then(|config| Some((config, config.papers.entry(name)?)));
     match env::var(variable) {
         Ok(text) if !text.trim().is_empty() => {
             let key = Key::new(&text).map_err(|why| Failure::usage(variable, why))?;
-            return Ok(Some(key));
+            return Ok(Some((key, Source::Environment(variable.to_owned()))));
         }
         Err(env::VarError::NotUnicode(_)) => {
             return Err(Failure::usage(variable, "is not UTF-8"));
@@ -66,19 +183,35 @@ fn read_key(config: Option<&Config>, name: &str, variable: &str) -> Result<Optio
     let text: Result<String, String> = entry.given.read();
     let read = text.and_then(|text| Key::new(&text).map_err(|why| why.to_string()));
     let complain = |why: String| config.complaint(entry.line, &format!("{name}: {why}"));
-    read.map(Some).map_err(complain)
+    let key = read.map_err(complain)?;
+    Ok(Some((key, in_file("papers", entry.line))))
 }
 
-fn read_bases(environment: &Environment, config: Option<&Config>) -> Result<Endpoints, Failure> {
+fn of_key(name: &'static str, source: Option<&Source>) -> Setting {
+    Setting {
+        key: name,
+        value: Json::Null,
+        unset: if source.is_some() { NOT_SHOWN } else { "none" },
+        source: source.cloned().unwrap_or(Source::Default),
+    }
+}
+
+fn read_bases(
+    environment: &Environment,
+    config: Option<&Config>,
+) -> Result<(Endpoints, Vec<Setting>), Failure> {
     let mut endpoints = Endpoints::default();
+    let mut shown = Vec::new();
     for provider in Provider::ALL {
-        let variable = format!("base_{}", provider.name());
-        let of_file =
-            config.and_then(|config| Some((config, config.papers_base.entry(provider.name())?)));
+        let name = provider.name();
+        let variable = format!("base_{name}");
+        let of_file = config.and_then(|config| Some((config, config.papers_base.entry(name)?)));
+        let mut source = Source::Default;
         if let Some(text) = environment.text(&variable)? {
             endpoints = endpoints
                 .with_base(provider, text)
                 .map_err(|why| Failure::usage(Environment::variable(&variable), why))?;
+            source = Source::Environment(Environment::variable(&variable));
         } else if let Some((config, entry)) = of_file {
             let text: Result<String, String> = entry.given.read();
             let read = text.and_then(|text| {
@@ -86,10 +219,23 @@ fn read_bases(environment: &Environment, config: Option<&Config>) -> Result<Endp
                     .with_base(provider, &text)
                     .map_err(|why| why.to_string())
             });
-            endpoints = read.map_err(|why| {
-                config.complaint(entry.line, &format!("{}: {why}", provider.name()))
-            })?;
+            endpoints =
+                read.map_err(|why| config.complaint(entry.line, &format!("{name}: {why}")))?;
+            source = in_file("papers.base", entry.line);
         }
+        shown.push(Setting {
+            key: name,
+            value: json!(endpoints.base(provider).as_str()),
+            unset: "",
+            source,
+        });
     }
-    Ok(endpoints)
+    Ok((endpoints, shown))
+}
+
+fn in_file(section: &str, line: usize) -> Source {
+    Source::File {
+        section: section.to_owned(),
+        line,
+    }
 }

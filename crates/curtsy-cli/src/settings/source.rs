@@ -51,6 +51,9 @@ impl Source {
     }
 }
 
+/// In place of what holds where a setting is not set: it is set, and a secret.
+pub(crate) const NOT_SHOWN: &str = "is set, and not shown";
+
 /// A setting for people.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Setting {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use curtsy::core::Timestamp;
 use curtsy::store::queue::MAX_PAGE;
@@ -61,7 +62,13 @@ struct Lane {
 }
 
 /// The end of a paper, as the queue is told of it.
-type Ended = Result<(Settlement, Outcome, Value), Error>;
+struct End {
+    settlement: Settlement,
+    outcome: Outcome,
+    row: Value,
+    /// Whether it had been deferred before.
+    was_deferred: bool,
+}
 
 impl Lane {
     fn new(shared: Arc<Shared>, leased: LeasedScope, width: usize) -> Self {
@@ -83,45 +90,42 @@ impl Lane {
         worked
     }
 
+    /// Once something went wrong, or it is stopped, no paper is taken up any more, and those that are under way come to
+    /// their end.
     async fn work(&mut self) -> Result<(), Error> {
-        let mut under_way: JoinSet<Ended> = JoinSet::new();
-        self.refill(true).await?;
+        let mut under_way: JoinSet<Result<End, Error>> = JoinSet::new();
+        let mut ended = self.refill(true).await;
         loop {
-            while under_way.len() < self.width {
+            while ended.is_ok() && under_way.len() < self.width {
                 if self.waiting.is_empty() {
-                    self.refill(false).await?;
+                    ended = self.refill(false).await;
                 }
                 let Some(queued) = self.waiting.pop_front() else {
                     break;
                 };
                 let converted = self.converted.remove(&queued.id);
-                under_way.spawn(Box::pin(retrieve(
-                    Arc::clone(&self.shared),
-                    queued,
-                    converted,
-                )));
+                let shared = Arc::clone(&self.shared);
+                under_way.spawn(Box::pin(retrieve(shared, queued, converted)));
             }
-            let Some(ended) = under_way.join_next().await else {
-                return Ok(());
+            let Some(first) = under_way.join_next().await else {
+                return ended;
             };
-            let mut all = vec![ended];
-            while let Some(ended) = under_way.try_join_next() {
-                all.push(ended);
-            }
             let mut ends = Vec::new();
-            let mut broken = None;
-            for ended in all {
-                match ended.unwrap_or_else(|error| {
+            let mut next = Some(first);
+            while let Some(joined) = next {
+                let end = joined.unwrap_or_else(|error| {
                     Err(Error::disk("a paper", std::io::Error::other(error)))
-                }) {
+                });
+                match end {
                     Ok(end) => ends.push(end),
-                    Err(error) => broken = broken.or(Some(error)),
+                    Err(error) => {
+                        self.shared.retriever.access().client().close();
+                        ended = ended.and(Err(error));
+                    }
                 }
+                next = under_way.try_join_next();
             }
             self.settle(ends).await?;
-            if let Some(error) = broken {
-                return Err(error);
-            }
             self.renew().await?;
         }
     }
@@ -163,15 +167,18 @@ impl Lane {
     }
 
     /// The PDFs and records are on the disk by now.
-    async fn settle(&mut self, ends: Vec<(Settlement, Outcome, Value)>) -> Result<(), Error> {
+    async fn settle(&mut self, ends: Vec<End>) -> Result<(), Error> {
         let mut settlements = Vec::with_capacity(ends.len());
         let mut lines = String::new();
-        for (settlement, outcome, row) in ends {
-            let counter = &self.shared.counters.ended[outcome as usize];
-            counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            lines.push_str(&row.to_string());
+        let ended = &self.shared.counters.ended;
+        for end in ends {
+            ended[end.outcome as usize].fetch_add(1, Ordering::Relaxed);
+            if end.was_deferred {
+                ended[Outcome::Deferred as usize].fetch_sub(1, Ordering::Relaxed);
+            }
+            lines.push_str(&end.row.to_string());
             lines.push('\n');
-            settlements.push(settlement);
+            settlements.push(end.settlement);
         }
         self.shared
             .queue
@@ -200,7 +207,16 @@ impl Lane {
 }
 
 /// One paper, from the queue to its end.
-async fn retrieve(shared: Arc<Shared>, queued: QueuedUrl, converted: Option<Answer<Ids>>) -> Ended {
+async fn retrieve(
+    shared: Arc<Shared>,
+    queued: QueuedUrl,
+    converted: Option<Answer<Ids>>,
+) -> Result<End, Error> {
+    let before: Option<Value> = queued
+        .line
+        .as_deref()
+        .and_then(|line| serde_json::from_str(line).ok());
+    let was_deferred = before.is_some_and(|row| row["outcome"] == Outcome::Deferred.label());
     let origin = queued
         .headers
         .as_deref()
@@ -220,7 +236,12 @@ async fn retrieve(shared: Arc<Shared>, queued: QueuedUrl, converted: Option<Answ
             "arxiv": null, "outcome": verdict.outcome, "reason": Reason::BadId.label(), "retry": verdict.retry,
             "source": null, "file": null, "sha256": null, "attempts": 0, "host": null, "status": null, "link": null,
         });
-        return Ok((settlement(queued.id, &verdict, &row), verdict.outcome, row));
+        return Ok(End {
+            settlement: settlement(queued.id, &verdict, &row),
+            outcome: verdict.outcome,
+            row,
+            was_deferred,
+        });
     };
     let paper = shared.retriever.retrieve(Order {
         id,
@@ -232,8 +253,12 @@ async fn retrieve(shared: Arc<Shared>, queued: QueuedUrl, converted: Option<Answ
     if let Some(stored) = &paper.stored {
         row["file"] = shared.relative(&stored.path).into();
     }
-    let outcome = paper.verdict.outcome;
-    Ok((settlement(queued.id, &paper.verdict, &row), outcome, row))
+    Ok(End {
+        settlement: settlement(queued.id, &paper.verdict, &row),
+        outcome: paper.verdict.outcome,
+        row,
+        was_deferred,
+    })
 }
 
 fn settlement(id: UrlId, verdict: &Verdict, row: &Value) -> Settlement {

@@ -116,6 +116,14 @@ pub struct BatchProgress {
     pub deferred: u64,
 }
 
+impl BatchProgress {
+    /// How many have ended, or wait for a time.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.had + self.not_open + self.failed + self.deferred
+    }
+}
+
 /// Looks at a batch, and stops it.
 #[derive(Clone)]
 pub struct BatchHandle(Arc<Shared>);
@@ -135,7 +143,7 @@ impl BatchHandle {
         }
     }
 
-    /// Lets nothing depart any more; what is under way is taken up again next time.
+    /// Lets nothing depart any more: what is coming in is taken to its end, and the rest is taken up next time.
     pub fn stop(&self) {
         self.0.retriever.access().client().close();
     }
@@ -155,10 +163,12 @@ impl Batch {
         if let Some(reasons) = &options.retry_failed {
             let counts = queue.counts().await.map_err(failed)?;
             let wanted = |word: &&str| {
-                let reason = word.strip_prefix("failed:");
-                reason.is_some_and(|reason| {
-                    reasons.is_empty() || reasons.iter().any(|r| r.label() == reason)
-                })
+                // What is not open has not failed, but may be named.
+                let (outcome, reason) = word.split_once(':').unwrap_or((word, ""));
+                match reasons.is_empty() {
+                    true => outcome == Outcome::Failed.label(),
+                    false => reasons.iter().any(|named| named.label() == reason),
+                }
             };
             let words: Vec<&str> = counts
                 .finished
@@ -266,6 +276,8 @@ impl Shared {
     async fn count(&self) -> Result<(), Error> {
         let counts = self.queue.counts().await.map_err(failed)?;
         self.counters.total.store(counts.total(), Ordering::Relaxed);
+        let deferred = &self.counters.ended[Outcome::Deferred as usize];
+        deferred.store(counts.deferred, Ordering::Relaxed);
         for (word, number) in &counts.finished {
             if let Some(outcome) = Outcome::named(word.split(':').next().unwrap_or_default()) {
                 self.counters.ended[outcome as usize].fetch_add(*number, Ordering::Relaxed);

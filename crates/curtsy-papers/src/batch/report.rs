@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{BAD, failed};
 use crate::error::Error;
 use crate::field::Field;
+use crate::plan::Outcome;
 use crate::reason::Reason;
 
 /// The list of results: a line of JSON a paper, in the order of the input.
@@ -125,6 +126,21 @@ pub(super) async fn read(
 }
 
 impl Report {
+    /// How many papers ended how, by the name of the outcome.
+    #[must_use]
+    pub fn totals(&self) -> BTreeMap<String, u64> {
+        let all = [
+            (Outcome::Pdf, self.pdf),
+            (Outcome::Had, self.had),
+            (Outcome::NotOpen, self.not_open),
+            (Outcome::Failed, self.failed),
+            (Outcome::Deferred, self.deferred),
+        ];
+        let some = all.into_iter().filter(|(_, count)| *count > 0);
+        some.map(|(outcome, count)| (outcome.label().to_owned(), count))
+            .collect()
+    }
+
     fn take(&mut self, row: &Value) {
         let outcome = row.text("outcome").unwrap_or_default();
         match outcome.as_str() {

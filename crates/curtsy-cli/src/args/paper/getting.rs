@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use curtsy_papers::source::SourceId;
 
 use super::PaperOptions;
-use crate::value::{Size, read};
+use crate::value::{ResolverText, Size, read};
 
 /// `curtsy paper get`, and `curtsy paper` alone.
 #[derive(Args, Debug)]
@@ -28,6 +29,9 @@ pub(crate) struct PaperGetArgs {
     /// Print JSON Lines
     #[arg(long)]
     pub(crate) json: bool,
+    /// Audit log, JSON Lines [default: DIR/.curtsy/audit.jsonl]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) audit: Option<PathBuf>,
     /// Only `false` is possible: curtsy fetches what may be fetched
     #[arg(long, value_name = "BOOL", hide = true)]
     pub(crate) allow_scihub: Option<String>,
@@ -45,7 +49,7 @@ pub(crate) struct BatchArgs {
     /// Files with one identifier a line, `-` for standard input, or identifiers
     #[arg(value_name = "FILE", required = true)]
     pub(crate) given: Vec<String>,
-    /// Papers under way at once, over all hosts; each host has its own pace whatever this says
+    /// Papers under way at once, over all hosts; each host has its own pace whatever this says [default: 256]
     #[arg(short = 'j', long, value_name = "N", value_parser = read::<u32>)]
     pub(crate) jobs: Option<u32>,
     /// Take papers up again that failed: all of them, or those that failed for these reasons
@@ -60,6 +64,9 @@ pub(crate) struct BatchArgs {
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Audit log, JSON Lines [default: DIR/.curtsy/audit.jsonl]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) audit: Option<PathBuf>,
     /// With --no-polite-mode: say that all hosts are your own
     #[arg(long)]
     pub(crate) i_own_these_hosts: bool,
@@ -102,9 +109,9 @@ pub(crate) struct VerifyArgs {
 /// `curtsy paper report`.
 #[derive(Args, Debug)]
 pub(crate) struct ReportArgs {
-    /// The folder of a batch
-    #[arg(value_name = "DIR", default_value = "PDFs", value_hint = ValueHint::DirPath)]
-    pub(crate) folder: PathBuf,
+    /// The folder of a batch [default: PDFs]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
     /// List the papers that were not had, instead of the sums
     #[arg(long, conflicts_with = "retry_later")]
     pub(crate) failures: bool,
@@ -117,27 +124,27 @@ pub(crate) struct ReportArgs {
 }
 
 /// Which copies are taken, and where they go.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Copies")]
 pub(crate) struct CopyArgs {
-    /// Folder for the papers
+    /// Folder for the papers [default: PDFs]
     #[arg(
         short = 'o',
         long,
         alias = "dwn-dir",
         value_name = "DIR",
-        default_value = "PDFs",
         value_hint = ValueHint::DirPath
     )]
-    pub(crate) out_dir: PathBuf,
-    /// How files lie in the folder
-    #[arg(long, value_enum, default_value_t = LayoutArg::Seed)]
-    pub(crate) layout: LayoutArg,
+    pub(crate) out_dir: Option<PathBuf>,
+    /// How files lie in the folder [default: seed]
+    #[arg(long, value_enum)]
+    pub(crate) layout: Option<LayoutArg>,
     /// Ask only these sources, as arxiv,pmc-cloud,unpaywall [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) source: Vec<String>,
-    /// Which of several copies is tried first
-    #[arg(long, value_enum, default_value_t = PreferArg::Soonest)]
-    pub(crate) prefer: PreferArg,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = read::<SourceId>)]
+    pub(crate) source: Vec<SourceId>,
+    /// Which of several copies is tried first [default: soonest]
+    #[arg(long, value_enum)]
+    pub(crate) prefer: Option<PreferArg>,
     /// Take only copies with one of these licences, as cc-by,cc0
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) license: Vec<String>,
@@ -152,8 +159,8 @@ pub(crate) struct CopyArgs {
     pub(crate) max_size: Option<Size>,
     /// A resolver of your own: a URL with {doi} in it; with ` -> /json/pointer` or ` -> css selector` behind it, what
     /// names the PDF in its answer; may be given several times
-    #[arg(long, value_name = "URL")]
-    pub(crate) resolver: Vec<String>,
+    #[arg(long, value_name = "URL", value_parser = read::<ResolverText>)]
+    pub(crate) resolver: Vec<ResolverText>,
 }
 
 /// How files lie in the folder.

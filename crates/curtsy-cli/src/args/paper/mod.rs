@@ -3,6 +3,8 @@
 mod getting;
 mod lookup;
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::{ConnectionArgs, Options, PaceArgs, StoreArgs};
@@ -89,5 +91,13 @@ impl PaperOptions {
             for_papers: true,
             ..Options::default()
         }
+    }
+
+    /// The same with those about copies and about the log of what is done.
+    pub(crate) fn options_of(&self, copies: &CopyArgs, audit: Option<&PathBuf>) -> Options {
+        let mut options = self.options();
+        options.copies = copies.clone();
+        options.job.audit = audit.cloned();
+        options
     }
 }

@@ -6,11 +6,9 @@ mod watching;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use curtsy::clock::Clock;
 use curtsy::core::audit::{Entry, Event};
-use curtsy::store::Queue;
 use curtsy::{
-    Audit, Bodies, ErrorKind, Feed, Job, JobDir, JobOptions, NewEntry, Outcome, Stopper, Summary,
+    Bodies, ErrorKind, Feed, Job, JobDir, JobOptions, NewEntry, Outcome, Stopper, Summary,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -19,8 +17,9 @@ use crate::args::{FetchArgs, GlobalArgs, WorkArgs};
 use crate::failure::{Exit, Failure};
 use crate::input::{Input, Line, Listed};
 use crate::progress::Screen;
+use crate::record;
 use crate::session::{self, State};
-use crate::settings::{FetchSettings, Flags, Settings};
+use crate::settings::{Flags, Settings};
 use crate::value::QueueUrl;
 use watching::Watching;
 
@@ -84,7 +83,7 @@ async fn fetch(source: Source, settings: &Settings) -> Result<Exit, Failure> {
     let dir = JobDir::open(&fetch.out).map_err(|error| session::failure("fetch", &error))?;
     let queue = session::queue(fetch, &dir).await?;
     let state = State::beside(&*queue, &fetch.state).await?;
-    let audit = open_audit(fetch, &*queue, &dir, &state.clock).await?;
+    let audit = record::of_job(fetch, &*queue, &dir, &state.clock).await?;
     let watching = Watching::new(settings)?;
     let clock = state.clock.clone();
     let ears = watching.ears(audit.clone(), &screen, clock, fetch.verbosity);
@@ -119,14 +118,8 @@ async fn fetch(source: Source, settings: &Settings) -> Result<Exit, Failure> {
         let list = read(given, notes);
         tokio::spawn(feed(job.feed(), list, job.stopper()))
     });
-    let policy = Box::new(settings.policy.values());
-    let started = Event::RunStarted {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        policy,
-        store: store_name(fetch),
-    };
     audit
-        .record([Entry::of_run(started)])
+        .record([record::started(settings)])
         .await
         .map_err(failed)?;
     let stopping = tokio::spawn(stop_on_signal(job.stopper(), screen.clone()));
@@ -178,41 +171,6 @@ fn warn(settings: &Settings, screen: &Screen) {
     if settings.policy.polite && settings.fetch.contact.is_none() {
         screen.say("no contact is configured: give --contact you@yours.org, so that site operators can reach you");
     }
-}
-
-/// The job's audit log, under the job's own pipeline.
-async fn open_audit(
-    fetch: &FetchSettings,
-    queue: &dyn Queue,
-    dir: &JobDir,
-    clock: &Clock,
-) -> Result<Audit, Failure> {
-    const KEY: &str = "pipeline_id";
-    let failed = |error: curtsy::store::StoreError| session::store_failure("the queue", &error);
-    let stored = queue
-        .meta(KEY)
-        .await
-        .map_err(failed)?
-        .and_then(|id| String::from_utf8(id).ok());
-    let id = match stored {
-        Some(id) => id,
-        None => {
-            let worker = match fetch.queue {
-                QueueUrl::Sqlite => format!("{:x}", clock.now().as_micros()),
-                QueueUrl::Redis(_) => dir
-                    .worker()
-                    .map_err(|error| session::failure("fetch", &error))?,
-            };
-            let id = format!("{}-{worker}", fetch.job);
-            queue
-                .set_meta(vec![(KEY.to_owned(), id.clone().into_bytes())])
-                .await
-                .map_err(failed)?;
-            id
-        }
-    };
-    Audit::append(&fetch.audit, &id, clock.clone())
-        .map_err(|error| session::failure("fetch", &error))
 }
 
 /// The URLs of the command line and of the list, as they are read.
@@ -327,11 +285,6 @@ async fn stop_on_signal(stopper: Stopper, screen: Screen) {
     stopper.stop();
     session::told_to_stop().await;
     std::process::exit(130);
-}
-
-fn store_name(fetch: &FetchSettings) -> String {
-    use crate::value::Value;
-    fetch.state.show().as_str().unwrap_or_default().to_owned()
 }
 
 fn exit(summary: &Summary, bad_lines: u64) -> Exit {

@@ -1,9 +1,9 @@
 //! `curtsy paper batch`: thousands of papers, resumable.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use curtsy::JobDir;
+use curtsy::core::audit::{Entry as AuditEntry, Event};
 use curtsy::store::SqliteQueue;
 use curtsy_papers::Reason;
 use curtsy_papers::batch::{Batch, BatchHandle, BatchOptions, DEFAULT_JOBS, Entry, Report};
@@ -11,62 +11,85 @@ use curtsy_papers::batch::{Batch, BatchHandle, BatchOptions, DEFAULT_JOBS, Entry
 use super::given::AllGiven;
 use super::{outlook, report};
 use crate::args::{BatchArgs, GlobalArgs};
-use crate::failure::{Exit, Failure, chain};
-use crate::output::{Results, say};
-use crate::session;
+use crate::failure::{Exit, Failure};
+use crate::notices::notices;
+use crate::output::Results;
+use crate::progress::{Screen, speaker};
+use crate::record;
+use crate::session::{self, Ears, State};
+use crate::settings::Settings;
 
 /// Lines that are queued at once.
 const CHUNK: usize = 1_000;
-/// Between two lines about how it comes on.
-const LINE: Duration = Duration::from_secs(10);
+/// The queue's file, in the folder of the papers.
+const QUEUE: &str = ".curtsy/papers.sqlite";
 
 pub(crate) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
-    if args.options.pace.no_polite_mode && !args.i_own_these_hosts {
+    let retry_failed = args.retry_failed.as_deref().map(reasons).transpose()?;
+    let options = args.options.options_of(&args.copies, args.audit.as_ref());
+    let settings = super::settings(&options, global)?;
+    if !settings.policy.polite && !args.i_own_these_hosts {
         return Err(Failure::usage(
             "--no-polite-mode",
             "is for one paper; a batch takes it only with --i-own-these-hosts",
         ));
     }
     if args.plan {
-        return session::run(async {
-            let settings = super::settings(&args.options, global)?;
-            outlook::show(args, &settings)
-        });
+        return outlook::show(args, &settings);
     }
-    session::run(work(args, global))
+    session::run(work(args, retry_failed, &settings))
 }
 
-async fn work(args: &BatchArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
-    let retry_failed = args.retry_failed.as_deref().map(reasons).transpose()?;
-    let settings = super::settings(&args.options, global)?;
-    let access = super::access(&args.options, global).await?;
-    let dir = JobDir::open(&args.copies.out_dir)
+async fn work(
+    args: &BatchArgs,
+    retry_failed: Option<Vec<Reason>>,
+    settings: &Settings,
+) -> Result<Exit, Failure> {
+    let fetch = &settings.fetch;
+    let screen = Screen::new(fetch.verbosity);
+    let failed = |error: curtsy_papers::Error| session::paper_failure(&error);
+    let recorded = |error: curtsy::Error| session::failure("the audit log", &error);
+    session::contact(settings)?;
+    let dir = JobDir::open(&settings.papers.out_dir)
         .map_err(|error| session::failure("paper batch", &error))?;
-    let retriever = super::copies::retriever(&args.copies, access)?.build();
-    let retriever = retriever.map_err(|error| session::paper_failure(&error))?;
-    let queue = SqliteQueue::open(&dir.path().join(".curtsy/papers.sqlite")).await;
-    let queue = queue.map_err(|error| Failure::new(Exit::Store, "the queue", chain(&error)))?;
+    let queue = SqliteQueue::open(&dir.path().join(QUEUE)).await;
+    let queue = queue.map_err(|error| session::store_failure("the queue", &error))?;
+    let state = State::of(settings).await?;
+    let audit = record::of_job(fetch, &queue, &dir, &state.clock).await?;
+    let ears = Ears {
+        audit: audit.clone(),
+        notices: notices(fetch.verbosity, speaker(&screen)),
+        ..Ears::default()
+    };
+    let access = session::access_with(settings, args.options.respect_robots_txt, state, ears)?;
+    let client = access.client().clone();
+    let retriever = super::copies::retriever(&settings.papers, access);
+    let retriever = retriever.build().map_err(failed)?;
     let options = BatchOptions {
         jobs: args.jobs.map_or(DEFAULT_JOBS, |jobs| jobs as usize),
         retry_failed,
         wait: args.wait,
     };
     let batch = Batch::open(retriever, Arc::new(queue), options).await;
-    let batch = batch.map_err(|error| session::paper_failure(&error))?;
+    let batch = batch.map_err(failed)?;
     let lines = add(args, &batch).await?;
-    let handle = batch.handle();
-    let is_shown = settings.fetch.verbosity > 0;
-    let (progress, stop) = (show_progress(&handle, is_shown), stop(&handle));
-    let run = batch.run(lines);
-    tokio::pin!(run, progress, stop);
-    let mut interrupted = false;
-    let report = loop {
-        tokio::select! {
-            report = &mut run => break report.map_err(|error| session::paper_failure(&error))?,
-            () = &mut progress => {}
-            () = &mut stop, if !interrupted => interrupted = true,
-        }
-    };
+    audit
+        .record([record::started(settings)])
+        .await
+        .map_err(recorded)?;
+    let display = screen.show_papers(batch.handle(), client);
+    let stopping = tokio::spawn(stop_on_signal(batch.handle(), screen.clone()));
+    let ended = batch.run(lines).await;
+    display.finish();
+    let interrupted = stopping.is_finished();
+    stopping.abort();
+    let report = ended.map_err(failed)?;
+    audit
+        .record([AuditEntry::of_run(Event::RunEnded {
+            totals: report.totals(),
+        })])
+        .await
+        .map_err(recorded)?;
     let mut out = Results::start();
     let value = serde_json::to_value(&report).unwrap_or_default();
     if args.json {
@@ -119,24 +142,16 @@ fn reasons(names: &[String]) -> Result<Vec<Reason>, Failure> {
         .collect()
 }
 
-async fn show_progress(handle: &BatchHandle, is_shown: bool) {
-    loop {
-        tokio::time::sleep(LINE).await;
-        if is_shown {
-            let now = handle.progress();
-            let ended = now.had + now.not_open + now.failed + now.deferred;
-            say(&format!(
-                "{ended} of {} papers: {} had, {} not open, {} failed, {} to be tried again later",
-                now.total, now.had, now.not_open, now.failed, now.deferred
-            ));
-        }
-    }
-}
-
-async fn stop(handle: &BatchHandle) {
+/// The first Ctrl-C lets the papers that are being fetched come to their end; the second ends at once.
+async fn stop_on_signal(handle: BatchHandle, screen: Screen) {
     session::told_to_stop().await;
-    say("stopping: what is under way is taken up again next time");
+    screen.say("stopping: downloads in flight finish, the rest is taken up next time; Ctrl-C again ends at once");
     handle.stop();
+    // The run is over once nothing is under way; whoever waits here longer is told a second time.
+    tokio::spawn(async {
+        session::told_to_stop().await;
+        std::process::exit(130);
+    });
 }
 
 fn exit(report: &Report) -> Exit {

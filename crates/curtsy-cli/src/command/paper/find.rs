@@ -6,13 +6,18 @@ use serde_json::json;
 use super::given::AllGiven;
 use crate::args::{FindArgs, GlobalArgs};
 use crate::failure::{Exit, Failure, one_line};
+use crate::notices::notices;
 use crate::output::{Results, say};
 use crate::session;
 
 pub(crate) fn run(args: &FindArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
     session::run(async {
-        let access = super::access(&args.options, global).await?;
-        let retriever = super::copies::retriever(&args.copies, access)?.build();
+        let options = args.options.options_of(&args.copies, None);
+        let settings = super::settings(&options, global)?;
+        let notices = notices(settings.fetch.verbosity, say);
+        let respect = args.options.respect_robots_txt;
+        let access = session::access(&settings, respect, notices).await?;
+        let retriever = super::copies::retriever(&settings.papers, access).build();
         let retriever = retriever.map_err(|error| session::paper_failure(&error))?;
         let mut all = AllGiven::of(&args.given);
         let mut out = Results::start();

@@ -1,5 +1,8 @@
 //! `curtsy paper get`: papers, one after the other; the path of each on standard output.
 
+use std::collections::BTreeMap;
+
+use curtsy::core::audit::{Entry, Event};
 use curtsy_papers::Identifier;
 use curtsy_papers::plan::Outcome;
 use curtsy_papers::retrieve::{Order, Paper, PaperRetriever};
@@ -7,8 +10,11 @@ use curtsy_papers::retrieve::{Order, Paper, PaperRetriever};
 use super::given::{AllGiven, Given};
 use crate::args::{GlobalArgs, PaperGetArgs};
 use crate::failure::{Exit, Failure, one_line};
+use crate::notices::notices;
 use crate::output::{Results, say};
-use crate::session;
+use crate::record;
+use crate::session::{self, Ears, State};
+use crate::settings::Settings;
 
 pub(crate) fn run(args: &PaperGetArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
     refuse_scihub(args.allow_scihub.as_deref())?;
@@ -30,51 +36,85 @@ pub(crate) fn run(args: &PaperGetArgs, global: &GlobalArgs) -> Result<Exit, Fail
             check_kind(kind, word)?;
         }
     }
-    session::run(async {
-        let access = super::access(&args.options, global).await?;
-        let retriever = super::copies::retriever(&args.copies, access)?
-            .filename(args.name.clone())
-            .override_previous_attempt(args.again)
-            .build()
-            .map_err(|error| session::paper_failure(&error))?;
-        get(args, &words, &retriever).await
-    })
+    let options = args.options.options_of(&args.copies, args.audit.as_ref());
+    let settings = super::settings(&options, global)?;
+    session::run(work(args, &words, &settings))
 }
 
+async fn work(args: &PaperGetArgs, words: &[String], settings: &Settings) -> Result<Exit, Failure> {
+    let state = State::of(settings).await?;
+    let audit = record::of_run(&settings.fetch, "paper", &state.clock)?;
+    let ears = Ears {
+        audit: audit.clone(),
+        notices: notices(settings.fetch.verbosity, say),
+        ..Ears::default()
+    };
+    let respect = args.options.respect_robots_txt;
+    let access = session::access_with(settings, respect, state, ears)?;
+    let retriever = super::copies::retriever(&settings.papers, access)
+        .filename(args.name.clone())
+        .override_previous_attempt(args.again)
+        .build()
+        .map_err(|error| session::paper_failure(&error))?;
+    let recorded = |error: curtsy::Error| session::failure("the audit log", &error);
+    audit
+        .record([record::started(settings)])
+        .await
+        .map_err(recorded)?;
+    let is_told = settings.fetch.verbosity > 0;
+    let totals = get(args.json, words, &retriever, is_told).await?;
+    let exit = exit(&totals);
+    audit
+        .record([Entry::of_run(Event::RunEnded { totals })])
+        .await
+        .map_err(recorded)?;
+    Ok(exit)
+}
+
+/// Gets papers one after the other, and says how many ended how.
 async fn get(
-    args: &PaperGetArgs,
+    json: bool,
     words: &[String],
     retriever: &PaperRetriever,
-) -> Result<Exit, Failure> {
+    is_told: bool,
+) -> Result<BTreeMap<String, u64>, Failure> {
     let mut all = AllGiven::of(words);
     let mut out = Results::start();
-    let (mut deferred, mut missing) = (false, false);
+    let mut totals = BTreeMap::new();
     while let Some(given) = all.next(1)?.pop() {
-        let Some(paper) = one(retriever, &given).await? else {
-            missing = true;
-            continue;
-        };
-        match paper.verdict.outcome {
-            Outcome::Pdf | Outcome::Had => {}
-            Outcome::Deferred => deferred = true,
-            Outcome::NotOpen | Outcome::Failed => missing = true,
-        }
-        if args.json {
+        let paper = one(retriever, &given, is_told).await?;
+        let outcome = paper
+            .as_ref()
+            .map_or(Outcome::Failed, |paper| paper.verdict.outcome);
+        *totals.entry(outcome.label().to_owned()).or_default() += 1;
+        let Some(paper) = paper else { continue };
+        if json {
             out.line(&paper.row(given.line).to_string())?;
         } else if let Some(stored) = &paper.stored {
             out.line(&stored.path.display().to_string())?;
         }
     }
     out.finish()?;
-    Ok(match (deferred, missing) {
-        (true, _) => Exit::Deferred,
-        (false, true) => Exit::No,
-        (false, false) => Exit::Done,
-    })
+    Ok(totals)
+}
+
+fn exit(totals: &BTreeMap<String, u64>) -> Exit {
+    let any = |outcome: Outcome| totals.contains_key(outcome.label());
+    if any(Outcome::Deferred) {
+        Exit::Deferred
+    } else if any(Outcome::NotOpen) || any(Outcome::Failed) {
+        Exit::No
+    } else {
+        Exit::Done
+    }
 }
 
 /// One paper; `None` where nothing is named.
-async fn one(retriever: &PaperRetriever, given: &Given) -> Result<Option<Paper>, Failure> {
+async fn one(
+    retriever: &PaperRetriever,
+    given: &Given,
+    is_told: bool,
+) -> Result<Option<Paper>, Failure> {
     let text = one_line(&given.text);
     let id = match &given.id {
         Ok(id) => id.clone(),
@@ -92,7 +132,9 @@ async fn one(retriever: &PaperRetriever, given: &Given) -> Result<Option<Paper>,
         paper = retriever.retrieve(order) => paper.map_err(|error| session::paper_failure(&error))?,
         () = stop => return Err(Failure::silent(Exit::Interrupted)),
     };
-    say(&format!("{text}: {}", sentence(&paper)));
+    if is_told || paper.stored.is_none() {
+        say(&format!("{text}: {}", sentence(&paper)));
+    }
     Ok(Some(paper))
 }
 

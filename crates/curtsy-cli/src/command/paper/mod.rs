@@ -17,7 +17,7 @@ mod works;
 
 use curtsy_papers::Access;
 
-use crate::args::{GlobalArgs, PaperArgs, PaperCommand, PaperOptions};
+use crate::args::{GlobalArgs, Options, PaperArgs, PaperCommand, PaperOptions};
 use crate::failure::{Exit, Failure};
 use crate::notices::notices;
 use crate::output::say;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &PaperArgs, global: &GlobalArgs) -> Result<Exit, Failure
         PaperCommand::Batch(args) => batch::run(args, global),
         PaperCommand::Find(args) => find::run(args, global),
         PaperCommand::Verify(args) => verify::run(args),
-        PaperCommand::Report(args) => report::run(args),
+        PaperCommand::Report(args) => report::run(args, global),
         PaperCommand::Search(args) => search::run(args, global),
         PaperCommand::Refs(args) => works::run(args, works::List::References, global),
         PaperCommand::CitedBy(args) => works::run(args, works::List::Citing, global),
@@ -47,10 +47,10 @@ pub(crate) fn run(args: &PaperArgs, global: &GlobalArgs) -> Result<Exit, Failure
 ///
 /// # Errors
 /// The configuration is wrong.
-fn settings(options: &PaperOptions, global: &GlobalArgs) -> Result<Settings, Failure> {
+fn settings(options: &Options, global: &GlobalArgs) -> Result<Settings, Failure> {
     Settings::load(Flags {
         global,
-        options: &options.options(),
+        options,
         json: false,
     })
 }
@@ -60,7 +60,7 @@ fn settings(options: &PaperOptions, global: &GlobalArgs) -> Result<Settings, Fai
 /// # Errors
 /// The configuration is wrong, there is no contact, or the state store cannot be opened.
 async fn access(options: &PaperOptions, global: &GlobalArgs) -> Result<Access, Failure> {
-    let settings = settings(options, global)?;
+    let settings = settings(&options.options(), global)?;
     let notices = notices(settings.fetch.verbosity, say);
     session::access(&settings, options.respect_robots_txt, notices).await
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use curtsy_papers::batch::{PAPERS, REPORT};
 use serde_json::Value;
 
-use crate::args::ReportArgs;
+use crate::args::{GlobalArgs, Options, ReportArgs};
 use crate::failure::{Exit, Failure, one_line};
 use crate::lines::Lines;
 use crate::output::Results;
@@ -13,12 +13,16 @@ use crate::output::Results;
 /// The longest row, in bytes.
 const LONGEST_ROW: usize = 64 * 1024;
 
-pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
+    let folder = match &args.folder {
+        Some(folder) => folder.clone(),
+        None => super::settings(&Options::default(), global)?.papers.out_dir,
+    };
     let mut out = Results::start();
     if args.failures || args.retry_later {
-        list(args, &mut out)?;
+        list(args, &folder, &mut out)?;
     } else {
-        let path = args.folder.join(REPORT);
+        let path = folder.join(REPORT);
         let text = std::fs::read_to_string(&path).map_err(|why| {
             Failure::usage(
                 path.display(),
@@ -30,7 +34,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         if args.json {
             out.line(&report.to_string())?;
         } else {
-            sums(&report, &args.folder, &mut out)?;
+            sums(&report, &folder, &mut out)?;
         }
     }
     out.finish()?;
@@ -82,8 +86,8 @@ pub(super) fn sums(report: &Value, folder: &Path, out: &mut Results) -> Result<(
     Ok(())
 }
 
-fn list(args: &ReportArgs, out: &mut Results) -> Result<(), Failure> {
-    let mut lines = Lines::open(&args.folder.join(PAPERS), LONGEST_ROW)?;
+fn list(args: &ReportArgs, folder: &Path, out: &mut Results) -> Result<(), Failure> {
+    let mut lines = Lines::open(&folder.join(PAPERS), LONGEST_ROW)?;
     while let Some(line) = lines.next()? {
         // A line that is torn is told of by the next run.
         let Some(row) = line

@@ -13,9 +13,10 @@ use crate::output::{self, Results};
 use crate::session;
 use crate::settings::{PaperSettings, Settings};
 use crate::table::{Align, Table};
+use crate::value::Value as _;
 
 pub(crate) fn run(args: &SourcesArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
-    let settings = super::settings(&args.options, global)?;
+    let settings = super::settings(&args.options.options(), global)?;
     session::run(show(args, &settings))
 }
 
@@ -41,6 +42,10 @@ async fn show(args: &SourcesArgs, settings: &Settings) -> Result<Exit, Failure> 
         for row in &rows {
             out.line(&row.json().to_string())?;
         }
+        for resolver in &settings.papers.resolver {
+            let row = json!({"name": "resolver", "title": "a resolver of your own", "base": resolver.show(), "asked": true});
+            out.line(&row.to_string())?;
+        }
     } else {
         for line in table(&rows).lines(output::width().unwrap_or(usize::MAX)) {
             out.line(&line)?;
@@ -51,6 +56,14 @@ async fn show(args: &SourcesArgs, settings: &Settings) -> Result<Exit, Failure> 
             let endpoint = row.provider.endpoint();
             let (name, source, checked) = (endpoint.name, endpoint.source, endpoint.checked);
             out.line(&format!("  {name:<14} {source} (looked at on {checked})"))?;
+        }
+        if !settings.papers.resolver.is_empty() {
+            out.line("")?;
+            out.line("Your own resolvers, at the pace and by the robots.txt of their hosts:")?;
+        }
+        for resolver in &settings.papers.resolver {
+            let shown = resolver.show();
+            out.line(&format!("  {}", shown.as_str().unwrap_or_default()))?;
         }
     }
     out.finish()?;
