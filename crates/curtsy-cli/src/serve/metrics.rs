@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use axum::Router;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, Method};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -30,5 +30,9 @@ fn answer(guard: &Guard, headers: &HeaderMap, metrics: &Metrics, client: &Client
     {
         return (refusal.status, refusal.why).into_response();
     }
-    ([(CONTENT_TYPE, METRICS_CONTENT_TYPE)], metrics.text(client)).into_response()
+    let headers = [
+        (CONTENT_TYPE, METRICS_CONTENT_TYPE),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, metrics.text(client)).into_response()
 }

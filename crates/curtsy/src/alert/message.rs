@@ -50,3 +50,36 @@ impl Message {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use curtsy_core::{AlertKind, AlertState};
+
+    use super::*;
+
+    const DOCS: &str = include_str!("../../../../docs/alerts.md");
+
+    #[test]
+    fn the_docs_show_what_is_sent() {
+        let alert = Alert {
+            kind: AlertKind::ScopeSuppressed,
+            state: AlertState::Raised,
+            since: Timestamp::from_secs(1_796_072_921),
+        };
+        let at = Timestamp::from_micros(1_796_072_922_500_000);
+        let message = Message::new(&Scope::named("www.example.org"), &alert, at);
+        let shown = DOCS.split("```json").nth(1).unwrap();
+        let shown = shown.split("```").next().unwrap();
+        let shown: serde_json::Value = serde_json::from_str(shown).unwrap();
+        assert_eq!(serde_json::to_value(&message).unwrap(), shown);
+        for (name, _) in message.variables() {
+            assert!(DOCS.contains(&format!("`{name}`")), "{name}");
+        }
+        for kind in AlertKind::ALL {
+            assert!(
+                DOCS.contains(&format!("| `{}` |", kind.label())),
+                "{kind:?}"
+            );
+        }
+    }
+}

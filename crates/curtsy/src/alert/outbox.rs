@@ -64,13 +64,13 @@ impl Outbox {
         }
     }
 
-    /// Waits at most so long until all are told.
-    pub(super) async fn finish(self, most: Duration) {
+    /// Waits at most so long until all are told, and answers whether they are.
+    pub(super) async fn finish(self, most: Duration) -> bool {
         drop(self.queue);
         let mut task = self.task;
-        if tokio::time::timeout(most, &mut task).await.is_err() {
-            task.abort();
-        }
+        let ended = tokio::time::timeout(most, &mut task).await;
+        task.abort();
+        ended.is_ok()
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
         assert!(put[..ROOM].iter().all(|put| *put == Put::Waits));
         assert_eq!(put[ROOM..], [Put::FirstLost, Put::Lost]);
         may_tell.add_permits(ROOM);
-        outbox.finish(Duration::from_secs(5)).await;
+        assert!(outbox.finish(Duration::from_secs(5)).await);
         assert_eq!(told.available_permits(), ROOM);
     }
 }

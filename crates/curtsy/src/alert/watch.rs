@@ -13,7 +13,7 @@ use super::outbox::{Outbox, Put};
 use super::webhook::Webhook;
 use super::{Shared, command};
 use crate::client::Client;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::notice::{Notice, Notices};
 
 /// How often scopes in trouble are looked at without anything happening to them; where there are very many, as
@@ -69,7 +69,12 @@ impl AlertWatch {
         self.watcher.look().await;
         let outboxes = std::mem::take(&mut *lock(&self.watcher.outboxes));
         for outbox in outboxes {
-            outbox.finish(LAST_WORDS).await;
+            let channel = outbox.channel;
+            if !outbox.finish(LAST_WORDS).await {
+                let why = "the end came before";
+                let untold = Err(Error::new(ErrorKind::Output, why));
+                tell_failure(&self.watcher.client.shared.gate.notices, channel, untold);
+            }
         }
     }
 }

@@ -203,6 +203,32 @@ async fn t4_a_webhook_that_nobody_answers_keeps_nothing_waiting_and_is_told_with
     watch.finish().await;
 }
 
+#[tokio::test]
+async fn t4_what_could_not_be_told_by_the_end_is_told_as_lost() {
+    let origin = origin(r#"{"robots": 404, "page": {"status": 403}}"#).await;
+    let (address, sent) = receiver("503 Busy\r\nRetry-After: 60");
+    let lost = Arc::<Mutex<Vec<String>>>::default();
+    let heard = Arc::clone(&lost);
+    let notices = Notices::to(move |notice| {
+        if let Notice::AlertLost { channel, error } = notice {
+            heard
+                .lock()
+                .unwrap()
+                .push(format!("{channel}: {}", error.unwrap()));
+        }
+    });
+    let options = AlertOptions {
+        webhook: Some(format!("http://{address}/")),
+        ..AlertOptions::default()
+    };
+    let (client, alerts) = alerting(options, notices);
+    let watch = alerts.watch(&client).unwrap();
+    response(client.get(&origin.url("/")).await);
+    eventually(|| sent.lock().unwrap().len() == 1).await;
+    watch.finish().await;
+    assert_eq!(*lost.lock().unwrap(), ["webhook: the end came before"]);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn t4_a_command_reads_the_alert_and_no_shell_is_between() {

@@ -1,6 +1,6 @@
 //! T3: what is counted is what happened, by the audit log and by the server's own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use curtsy::Metrics;
 use curtsy::core::Scope;
@@ -32,6 +32,41 @@ fn sums(text: &str, name: &str, label: &str) -> BTreeMap<String, u64> {
     }
     sums.retain(|_, count| *count > 0);
     sums
+}
+
+/// The labels of each series' name, without those that are Prometheus's own.
+fn labels(text: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut labels: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (name, rest) in series(text)
+        .into_keys()
+        .filter_map(|key| key.split_once('{'))
+    {
+        let pairs = rest.trim_end_matches('}').split("\",");
+        let keys = pairs.filter_map(|pair| Some(pair.split_once('=')?.0));
+        let name = ["_bucket", "_sum", "_count"]
+            .into_iter()
+            .find_map(|suffix| name.strip_suffix(suffix))
+            .unwrap_or(name);
+        labels
+            .entry(name)
+            .or_default()
+            .extend(keys.filter(|key| *key != "le"));
+    }
+    labels
+}
+
+/// The table of `docs/metrics.md`: the type and the labels of each metric.
+fn documented() -> BTreeMap<&'static str, (&'static str, BTreeSet<&'static str>)> {
+    let rows = include_str!("../../../../docs/metrics.md").lines();
+    let rows = rows.filter_map(|line| line.strip_prefix("| `curtsy_").map(|_| line));
+    rows.map(|row| {
+        let mut cells = row.trim_matches('|').split('|').map(str::trim);
+        let mut next = || cells.next().unwrap();
+        let (name, kind) = (next().trim_matches('`'), next());
+        let labels = next().split(", ").map(|label| label.trim_matches('`'));
+        (name, (kind, labels.collect()))
+    })
+    .collect()
 }
 
 fn count<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, u64> {
@@ -139,6 +174,11 @@ async fn t3_metrics_audit_and_the_servers_own_log_agree_number_for_number() {
         .filter_map(|line| line.bytes)
         .sum();
     assert_eq!(total("curtsy_body_bytes_total"), stored);
+
+    let documented = documented();
+    for (name, labels) in labels(&text) {
+        assert_eq!(labels, documented[name].1, "{name} in docs/metrics.md");
+    }
 }
 
 #[tokio::test]
@@ -208,7 +248,7 @@ async fn t3_no_more_scopes_than_the_busiest_have_series_of_their_own_and_none_is
 }
 
 /// Every name in a text that looks like one of ours, without what Prometheus adds to a histogram's.
-fn names(text: &str) -> std::collections::BTreeSet<&str> {
+fn names(text: &str) -> BTreeSet<&str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let names = text.split(|c| !is_of_name(c));
     names
@@ -226,9 +266,17 @@ async fn the_rules_and_the_picture_that_come_along_ask_for_metrics_that_there_ar
         .unwrap();
     let text = metrics.text(&client);
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
-    let known: std::collections::BTreeSet<_> =
-        types.map(|line| line.split(' ').next().unwrap()).collect();
+    let types: BTreeMap<_, _> = types.filter_map(|line| line.split_once(' ')).collect();
+    let known: BTreeSet<_> = types.keys().copied().collect();
     assert_eq!(known.len(), 15, "{text}");
+    let in_docs = documented()
+        .into_iter()
+        .map(|(name, (kind, _))| (name, kind));
+    assert_eq!(
+        in_docs.collect::<BTreeMap<_, _>>(),
+        types,
+        "docs/metrics.md"
+    );
     let rules = include_str!("../../../../deploy/prometheus/alerts.yml");
     let picture = include_str!("../../../../deploy/grafana/curtsy.json");
     let parsed: serde_json::Value = serde_json::from_str(picture).unwrap();
