@@ -26,7 +26,7 @@ const SOON = 1000;
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  args: ['--no-sandbox', '--disable-dev-shm-usage', '--host-resolver-rules=MAP rebound.example 127.0.0.1'],
 });
 
 /** A page that is watched for errors and for requests to anybody else. */
@@ -192,6 +192,17 @@ const tests = {
     }
   },
 
+  async 'on a phone a scope is opened and closed by a finger'() {
+    const { page, trouble, leave } = await visit(run.page, PHONE);
+    await page.locator('#rows [role=row]', { hasText: run.held }).click();
+    await says(page.locator('#scope-name'), run.held);
+    await page.locator('.times li').first().waitFor();
+    await page.locator('#scope').getByLabel('Close').click();
+    await page.locator('#scope').waitFor({ state: 'hidden' });
+    assert.deepEqual(trouble, []);
+    await leave();
+  },
+
   async 'ten thousand scopes are scrolled, searched and sorted'() {
     const { page, trouble, leave } = await visit(run.many);
     const all = await rowCount(page, (count) => count > 9000, 30 * SOON);
@@ -276,6 +287,9 @@ const tests = {
       }, run.page),
     ]);
     assert.equal(answer.status(), 403);
+    // A name of another site that has come to mean this machine.
+    const rebound = await page.goto(run.page.replace('127.0.0.1', 'rebound.example'));
+    assert.equal(rebound.status(), 403);
     await page.goto(run.page);
     await says(page.locator('#pause'), 'Pause');
     await context.close();

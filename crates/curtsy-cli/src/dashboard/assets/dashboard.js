@@ -43,7 +43,6 @@ function connect() {
 
 /** Says why there is no stream, which an EventSource does not. */
 async function lost() {
-  if (job?.has_ended) return;
   const asking = new AbortController();
   let why = 'no connection';
   try {
@@ -53,7 +52,7 @@ async function lost() {
     if (!answer.ok) why = await answer.text();
   } catch { /* nobody answers */ }
   asking.abort();
-  linked('lost', why);
+  if (!job?.has_ended) linked('lost', why);
 }
 
 function linked(how, words) {

@@ -82,23 +82,27 @@ export class ScopePage {
     const until = this.row?.until_ms;
     this.state.children[1].textContent = until == null ? '' : countdown(until - now);
     this.detail?.bounds.forEach((bound, at) => {
-      const wait = this.times.children[at]?.querySelector('time');
-      if (wait) wait.textContent = waits(bound, now);
+      const item = this.times.children[at];
+      const words = waits(bound, now);
+      put(item.querySelector('time'), words);
+      item.classList.toggle('free', bound.reason === 'free' || words === PAST);
     });
   }
 }
+
+const PAST = 'past';
 
 function waits(bound, now) {
   if (bound.reason === 'free') return '–';
   if (bound.not_before_ms == null) return bound.reason === 'paused' ? 'resumed' : 'answered';
   const left = bound.not_before_ms - now;
   if (left > 500) return countdown(left);
-  return left > -1000 ? 'now' : 'past';
+  return left > -1000 ? 'now' : PAST;
 }
 
 function time(bound) {
   const free = bound.reason === 'free';
-  return make('li', { class: bound.binds ? 'binds' : free ? 'free' : null },
+  return make('li', { class: bound.binds ? 'binds' : null },
     make('b', {}, bound.name),
     make('time', {}),
     make('span', {}, free ? 'does not bind' : bound.sentence),
