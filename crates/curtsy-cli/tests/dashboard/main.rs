@@ -7,3 +7,4 @@ mod doors;
 mod run;
 #[path = "../support/mod.rs"]
 mod support;
+mod told;
