@@ -57,12 +57,16 @@ struct Lane {
     width: usize,
     waiting: VecDeque<QueuedUrl>,
     converted: HashMap<UrlId, Answer<Ids>>,
+    /// The names of the papers that are under way. A paper with one of them waits until that is had, or not.
+    busy: HashMap<Identifier, UrlId>,
+    held: Vec<QueuedUrl>,
     more: bool,
     renewed: Timestamp,
 }
 
 /// The end of a paper, as the queue is told of it.
 struct End {
+    id: UrlId,
     settlement: Settlement,
     outcome: Outcome,
     row: Value,
@@ -79,6 +83,8 @@ impl Lane {
             width,
             waiting: leased.urls.into(),
             converted: HashMap::new(),
+            busy: HashMap::new(),
+            held: Vec::new(),
             more: true,
         }
     }
@@ -103,6 +109,13 @@ impl Lane {
                 let Some(queued) = self.waiting.pop_front() else {
                     break;
                 };
+                let names = self.names(&queued);
+                if names.iter().any(|name| self.busy.contains_key(name)) {
+                    self.held.push(queued);
+                    continue;
+                }
+                self.busy
+                    .extend(names.into_iter().map(|name| (name, queued.id)));
                 let converted = self.converted.remove(&queued.id);
                 let shared = Arc::clone(&self.shared);
                 under_way.spawn(Box::pin(retrieve(shared, queued, converted)));
@@ -125,9 +138,24 @@ impl Lane {
                 }
                 next = under_way.try_join_next();
             }
+            let over: Vec<UrlId> = ends.iter().map(|end| end.id).collect();
             self.settle(ends).await?;
+            self.busy.retain(|_, id| !over.contains(id));
+            self.waiting.extend(std::mem::take(&mut self.held));
             self.renew().await?;
         }
+    }
+
+    /// What a paper is called, as far as is known before it is under way.
+    fn names(&self, queued: &QueuedUrl) -> Vec<Identifier> {
+        let Ok(id) = queued.url.parse::<Identifier>() else {
+            return Vec::new();
+        };
+        let mut ids = Ids::from(&id);
+        if let Some(Answer::Found(known)) = self.converted.get(&queued.id) {
+            ids.learn(known);
+        }
+        ids.names()
     }
 
     /// Takes papers out of the queue, and has as many as possible converted at once.
@@ -237,6 +265,7 @@ async fn retrieve(
             "source": null, "file": null, "sha256": null, "attempts": 0, "host": null, "status": null, "link": null,
         });
         return Ok(End {
+            id: queued.id,
             settlement: settlement(queued.id, &verdict, &row),
             outcome: verdict.outcome,
             row,
@@ -254,6 +283,7 @@ async fn retrieve(
         row["file"] = shared.relative(&stored.path).into();
     }
     Ok(End {
+        id: queued.id,
         settlement: settlement(queued.id, &paper.verdict, &row),
         outcome: paper.verdict.outcome,
         row,

@@ -5,6 +5,8 @@
 //! its own [way](crate::plan), and each request waits at the one gate for its own host. Memory does not grow with the
 //! number of papers: so many are under way, and the rest is in the queue.
 //!
+//! A paper that is in the batch by two of its names is fetched once, and had by the other.
+//!
 //! A paper that has to wait is deferred, and taken up when that is over; one that failed stays so, unless it is asked
 //! for again.
 
@@ -20,7 +22,7 @@ use curtsy::core::Timestamp;
 use curtsy::store::{NewUrl, Queue, StoreError};
 use serde::{Deserialize, Serialize};
 
-pub use report::{FAILURES, PAPERS, REPORT, Report};
+pub use report::{FAILURES, Held, Later, PAPERS, REPORT, Report};
 
 use crate::error::Error;
 use crate::id::Identifier;
@@ -48,7 +50,7 @@ const MAX_GIVEN: usize = 1_000;
 pub struct BatchOptions {
     /// Papers under way at once. Default: [`DEFAULT_JOBS`].
     pub jobs: usize,
-    /// Reasons for which papers that failed are taken up again; all of them where it is empty. Default: none is.
+    /// Reasons for which papers are taken up again; all that failed where it is empty. Default: none is.
     pub retry_failed: Option<Vec<Reason>>,
     /// Whether deferred papers are waited for. Default: no.
     pub wait: bool,

@@ -62,8 +62,19 @@ pub struct Report {
     pub not_asked: Vec<String>,
     /// The first papers that are to be tried again, and when.
     pub retry_later: Vec<Later>,
+    /// Hosts that papers wait for, and until when those want to be left alone.
+    pub hold: Vec<Held>,
     /// The first time at which a deferred paper is due.
     pub next: Option<String>,
+}
+
+/// A host that is left alone.
+#[derive(Clone, Debug, Serialize)]
+pub struct Held {
+    /// Which.
+    pub host: String,
+    /// Until when.
+    pub until: String,
 }
 
 /// A paper to be tried again.
@@ -82,7 +93,8 @@ pub(super) async fn write(queue: &dyn Queue, folder: &Path, lines: u64) -> Resul
     let disk = |error| Error::disk(format!("the results in {}", folder.display()), error);
     let mut files = Files::begin(folder).map_err(disk)?;
     let report = read(queue, Some(&mut files), lines).await?;
-    let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
+    let mut text = serde_json::to_vec_pretty(&report).unwrap_or_default();
+    text.push(b'\n');
     files.end(folder, &text).map_err(disk)?;
     Ok(report)
 }
@@ -141,6 +153,17 @@ impl Report {
             .collect()
     }
 
+    fn note_hold(&mut self, host: String, at: &str) {
+        match self.hold.iter_mut().find(|held| held.host == host) {
+            Some(held) if *held.until < *at => at.clone_into(&mut held.until),
+            Some(_) => {}
+            None => self.hold.push(Held {
+                host,
+                until: at.to_owned(),
+            }),
+        }
+    }
+
     fn take(&mut self, row: &Value) {
         let outcome = row.text("outcome").unwrap_or_default();
         match outcome.as_str() {
@@ -172,6 +195,9 @@ impl Report {
                     .take()
                     .map_or_else(|| at.clone(), |next| next.min(at.clone())),
             );
+            if let Some(host) = row.text("host") {
+                self.note_hold(host, &at);
+            }
             if self.retry_later.len() < MAX_LATER {
                 let (line, id) = (
                     row.number("line").unwrap_or_default(),

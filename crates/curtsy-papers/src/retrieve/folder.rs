@@ -70,6 +70,11 @@ impl Folder {
         &self.root
     }
 
+    /// The place of a paper by its own name; `None` where another was chosen.
+    pub(super) fn own_shelf(&self, id: &Identifier) -> Option<Shelf> {
+        self.name.is_none().then(|| self.shelf(id))
+    }
+
     /// The place of a paper.
     pub(super) fn shelf(&self, id: &Identifier) -> Shelf {
         let stem = self.name.clone().unwrap_or_else(|| id.folder());

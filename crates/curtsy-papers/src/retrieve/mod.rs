@@ -28,7 +28,7 @@ use crate::id::Identifier;
 use crate::plan::{Doors, Plan, Step, Wishes};
 use crate::source::Ids;
 use crate::source::resolver::Resolver;
-use folder::{Folder, Shelf};
+use folder::{Folder, Had, Shelf};
 
 /// The largest PDF that is taken, in bytes. Default 200 MB.
 pub const DEFAULT_MAX_SIZE: u64 = 200_000_000;
@@ -99,6 +99,7 @@ impl PaperRetriever {
             return Ok(Paper::had(order, had));
         }
         let mut way = self.start(&order);
+        let mut names = Vec::new();
         loop {
             match way.plan.next() {
                 Step::Ask(question) => {
@@ -108,6 +109,14 @@ impl PaperRetriever {
                     way.plan.answered(&question, answer);
                 }
                 Step::Fetch(location) => {
+                    // What was asked for by another name before is there.
+                    let known = way.plan.ids().names();
+                    if !again && known != names {
+                        names = known;
+                        if let Some(had) = self.by_another_name(&order.id, &names).await? {
+                            return Ok(Paper::had(order, &had));
+                        }
+                    }
                     let started = self.shared.access.client().now();
                     let fetched = self.fetch(&location, &shelf).await?;
                     way.note_fetch(&location, &fetched, self.elapsed(started));
@@ -153,6 +162,25 @@ impl PaperRetriever {
     #[must_use]
     pub fn access(&self) -> &Access {
         &self.shared.access
+    }
+
+    async fn by_another_name(
+        &self,
+        id: &Identifier,
+        names: &[Identifier],
+    ) -> Result<Option<Had>, Error> {
+        let folder = &self.shared.folder;
+        let others = names.iter().filter(|name| *name != id);
+        let shelves: Vec<Shelf> = others.filter_map(|name| folder.own_shelf(name)).collect();
+        blocking(move || {
+            for shelf in shelves {
+                if let Some(had) = shelf.look(false)?.had() {
+                    return Ok(Some(had.clone()));
+                }
+            }
+            Ok(None)
+        })
+        .await
     }
 
     fn start(&self, order: &Order) -> Way {

@@ -139,6 +139,19 @@ impl Ids {
         self.arxiv = self.arxiv.take().or_else(|| other.arxiv.clone());
     }
 
+    /// All names, each as an identifier; an article of PubMed Central without its version.
+    #[must_use]
+    pub fn names(&self) -> Vec<Identifier> {
+        let doi = self.doi.clone().map(Identifier::Doi);
+        let pmcid = self.pmcid.map(|pmcid| Identifier::Pmcid(pmcid.article()));
+        let others = [self.pmid.map(Identifier::Pmid), pmcid];
+        let arxiv = self.arxiv.clone().map(Identifier::Arxiv);
+        doi.into_iter()
+            .chain(others.into_iter().flatten())
+            .chain(arxiv)
+            .collect()
+    }
+
     /// Whether both know a name in the same registry, and not the same one.
     #[must_use]
     pub fn contradict(&self, other: &Self) -> bool {

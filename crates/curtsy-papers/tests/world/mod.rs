@@ -261,19 +261,26 @@ pub(crate) fn contact() -> Contact {
     "rae@lab.example".parse().unwrap()
 }
 
-/// That no two arrivals are closer than the interval, and no run of them faster; a millisecond or so may be lost on
-/// the way, and the engine makes up for a late timer by 5 ms.
-pub(crate) fn assert_paced(arrivals: &[Arrival], interval: Duration) {
-    const SLACK: Duration = Duration::from_millis(25);
-    for (k, first) in arrivals.iter().enumerate() {
-        for (n, later) in arrivals[k..].iter().enumerate() {
-            let least = interval * u32::try_from(n).unwrap();
-            let taken = later.at.saturating_sub(first.at) + SLACK;
-            assert!(
-                taken >= least,
-                "{n} after arrival {k} within {taken:?}, not {least:?}: {}",
-                later.path
-            );
-        }
+/// By how much the fastest run of arrivals is ahead of the interval. One that is noted late, since the machine is busy,
+/// seems closer to the next by that; a pace that is not kept is ahead by more with every request.
+pub(crate) fn lead(arrivals: &[Arrival], interval: Duration) -> Duration {
+    let (mut latest, mut lead) = (f64::MIN, 0.0_f64);
+    for (n, arrival) in arrivals.iter().enumerate() {
+        // How late it is for a run that began with the first one.
+        let late = arrival.at.as_secs_f64() - n as f64 * interval.as_secs_f64();
+        latest = latest.max(late);
+        lead = lead.max(latest - late);
     }
+    Duration::from_secs_f64(lead)
+}
+
+/// That no run of arrivals is faster than the interval allows.
+pub(crate) fn assert_paced(arrivals: &[Arrival], interval: Duration) {
+    const SLACK: Duration = Duration::from_millis(150);
+    let lead = lead(arrivals, interval);
+    let host = arrivals.first().map(|arrival| &arrival.host);
+    assert!(
+        lead <= SLACK,
+        "{host:?} is ahead of {interval:?} by {lead:?}"
+    );
 }

@@ -49,7 +49,9 @@ fn unpaywall(arrival: &Arrival, papers: u32) -> Answer {
     match (doi.as_str(), Paper::of_doi(&doi, papers)) {
         (_, Some(paper)) => Answer::json(paper.unpaywall().to_string()),
         (DOI, _) => Answer::json(fixture!("unpaywall_v2_gold.json")),
-        ("10.5555/closed.1", _) => Answer::json(fixture!("unpaywall_v2_closed_old_authors.json")),
+        ("10.5555/closed.1" | "10.5555/curtsy.2019.0007", _) => {
+            Answer::json(fixture!("unpaywall_v2_closed_old_authors.json"))
+        }
         ("10.5555/bronze.1", _) => Answer::json(fixture!("unpaywall_v2_bronze_landing_only.json")),
         _ => Answer::new(404, "application/json", fixture!("unpaywall_v2_404.json")),
     }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use curtsy::core::audit::{Entry, Event};
 use curtsy_papers::Identifier;
-use curtsy_papers::plan::Outcome;
+use curtsy_papers::plan::{Outcome, Retry};
 use curtsy_papers::retrieve::{Order, Paper, PaperRetriever};
 
 use super::given::{AllGiven, Given};
 use crate::args::{GlobalArgs, PaperGetArgs};
 use crate::failure::{Exit, Failure, one_line};
-use crate::notices::notices;
+use crate::notices::{clock, notices};
 use crate::output::{Results, say};
 use crate::record;
 use crate::session::{self, Ears, State};
@@ -160,10 +160,14 @@ pub(super) fn sentence(paper: &Paper) -> String {
         }
         text.push(')');
     }
-    if let Some(retry) = verdict.retry {
-        text.push_str(&format!("; try again: {retry}"));
-    }
-    text.push_str(&format!("; {}", paper.link()));
+    let link = paper.link();
+    text.push_str(&match verdict.retry {
+        Some(Retry::ByHand) => format!("; open it by hand: {link}"),
+        Some(Retry::Later) => format!("; try again later: {link}"),
+        Some(Retry::At(time)) => format!("; not before {}: {link}", clock(time)),
+        Some(Retry::On(date)) => format!("; not before {date}: {link}"),
+        Some(Retry::Never | Retry::WithOption) | None => format!(": {link}"),
+    });
     text
 }
 

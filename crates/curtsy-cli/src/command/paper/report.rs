@@ -80,6 +80,14 @@ pub(super) fn sums(report: &Value, folder: &Path, out: &mut Results) -> Result<(
             not_asked.join(", ")
         ))?;
     }
+    for held in report["hold"].as_array().into_iter().flatten() {
+        let text = |name: &str| held[name].as_str().unwrap_or_default().to_owned();
+        out.line(&format!(
+            "{} is left alone until {}",
+            text("host"),
+            text("until")
+        ))?;
+    }
     if let Some(next) = report["next"].as_str() {
         out.line(&format!("run the same again after {next}"))?;
     }

@@ -1,58 +1,12 @@
-//! The commands about papers that download none, against a server on loopback that plays all providers.
-
-#![allow(clippy::unwrap_used)]
-
-#[path = "../../curtsy-papers/tests/world/mod.rs"]
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "each test binary uses its part of the world"
-)]
-mod world;
+//! The commands about papers that download none.
 
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
-use world::{Answer as Said, Fault, Search, World};
 
-/// `curtsy paper …` with this world for its providers.
-fn paper(world: &World, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_curtsy"));
-    for (name, _) in std::env::vars() {
-        if name.starts_with("CURTSY_") || name.ends_with("_API_KEY") {
-            command.env_remove(name);
-        }
-    }
-    let resolve = world.resolve();
-    command
-        .arg("paper")
-        .args(arguments)
-        .args(["--state", "memory:", "--resolve", &resolve])
-        .current_dir(std::env::temp_dir())
-        .env("CURTSY_CONTACT", "rae@lab.example")
-        .envs(world.variables());
-    command
-}
-
-fn run(world: &World, arguments: &[&str]) -> Output {
-    paper(world, arguments).output().unwrap()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn rows(output: &Output) -> Vec<Json> {
-    let text = out(output);
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
+use crate::support::{out, paper, rows, run, said};
+use crate::world::{Answer as Said, Fault, Search, World};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_contact_is_needed_and_no_placeholder() {
