@@ -31,9 +31,9 @@ const ANSWERS: [(&str, Reader); 15] = [
     (
         include_str!("../testdata/europepmc_search_core.json"),
         |b| {
-            europe_pmc::read(b, &asked())
+            europe_pmc::read(b, &[asked()])
                 .ok()
-                .flatten()
+                .and_then(|mut all| all.remove(0))
                 .into_iter()
                 .collect()
         },
@@ -41,9 +41,9 @@ const ANSWERS: [(&str, Reader); 15] = [
     (
         include_str!("../testdata/europepmc_search_none.json"),
         |b| {
-            europe_pmc::read(b, &asked())
+            europe_pmc::read(b, &[asked()])
                 .ok()
-                .flatten()
+                .and_then(|mut all| all.remove(0))
                 .into_iter()
                 .collect()
         },

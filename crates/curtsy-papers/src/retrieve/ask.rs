@@ -9,6 +9,7 @@ use http::header::ACCEPT;
 use url::Url;
 
 use super::PaperRetriever;
+use super::gather::{Asked, ToEuropePmc, ToOpenAlex, ToSemanticScholar};
 use crate::answer::{Answer, Unavailable};
 use crate::endpoint::Provider;
 use crate::error::Error;
@@ -17,36 +18,44 @@ use crate::pdf::{Body, Page};
 use crate::plan::Question;
 use crate::query::Query;
 use crate::source::{
-    Finding, Ids, Unreadable, crossref, datacite, doi, europe_pmc, idconv, landing_page, open_alex,
-    pmc_cloud, semantic_scholar, unpaywall,
+    Finding, Ids, Unreadable, crossref, datacite, doi, idconv, landing_page, open_alex, pmc_cloud,
+    unpaywall,
 };
 
 impl PaperRetriever {
     /// Asks a question.
-    pub(super) async fn ask(&self, question: &Question) -> Result<Answer<Finding>, Error> {
-        match question {
-            Question::Handle(id) => self.handle(id).await,
-            Question::Convert(id) => self.convert(id).await,
-            Question::PmcVersions(pmcid) => self.pmc_versions(*pmcid).await,
-            Question::PmcMetadata(version) => self.pmc_metadata(*version).await,
-            Question::Unpaywall(doi) => self.unpaywall(unpaywall::query(doi)).await,
-            Question::EuropePmc(ids) => self.europe_pmc(ids).await,
+    pub(super) async fn ask(&self, question: &Question) -> Result<Asked, Error> {
+        let access = &self.shared.access;
+        let gather = &self.shared.gather;
+        let answer = match question {
+            Question::EuropePmc(ids) => {
+                let question = ToEuropePmc(ids.clone());
+                return gather.europe_pmc.ask(access, question).await;
+            }
+            Question::OpenAlex(Ids { doi: Some(doi), .. }) if open_alex::fits_list(doi) => {
+                let question = ToOpenAlex(doi.clone());
+                return gather.open_alex.ask(access, question).await;
+            }
+            Question::SemanticScholar(id) => {
+                let question = ToSemanticScholar(id.clone());
+                return gather.semantic_scholar.ask(access, question).await;
+            }
+            Question::Handle(id) => self.handle(id).await?,
+            Question::Convert(id) => self.convert(id).await?,
+            Question::PmcVersions(pmcid) => self.pmc_versions(*pmcid).await?,
+            Question::PmcMetadata(version) => self.pmc_metadata(*version).await?,
+            Question::Unpaywall(doi) => self.unpaywall(unpaywall::query(doi)).await?,
             Question::OpenAlex(ids) => {
                 let query = open_alex::query(ids);
                 self.look_up(Provider::OpenAlex, query, open_alex::read)
-                    .await
+                    .await?
             }
-            Question::SemanticScholar(id) => {
-                let query = semantic_scholar::query(id);
-                self.look_up(Provider::SemanticScholar, query, semantic_scholar::read)
-                    .await
-            }
-            Question::Resolver(number, doi) => self.resolver(*number, doi).await,
+            Question::Resolver(number, doi) => self.resolver(*number, doi).await?,
             Question::Crossref(doi) => {
                 let today = today(self.shared.access.client().now());
                 let read = |body: &[u8]| crossref::read(body, today);
                 self.look_up(Provider::Crossref, Some(crossref::query(doi)), read)
-                    .await
+                    .await?
             }
             Question::DataCite(doi) => {
                 self.look_up(
@@ -54,10 +63,11 @@ impl PaperRetriever {
                     Some(datacite::query(doi)),
                     datacite::read,
                 )
-                .await
+                .await?
             }
-            Question::Page(url) => self.page(url).await,
-        }
+            Question::Page(url) => self.page(url).await?,
+        };
+        Ok((answer, 1))
     }
 
     async fn look_up(
@@ -142,18 +152,6 @@ impl PaperRetriever {
             )),
             answer => Ok(answer),
         }
-    }
-
-    async fn europe_pmc(&self, ids: &Ids) -> Result<Answer<Finding>, Error> {
-        let Some(query) = europe_pmc::query(ids) else {
-            return Ok(Answer::NotFound);
-        };
-        let answer = self.shared.access.ask(Provider::EuropePmc, query).await?;
-        Ok(answer.and_then(|body| match europe_pmc::read(&body, ids) {
-            Ok(Some(finding)) => Answer::Found(finding),
-            Ok(None) => Answer::NotFound,
-            Err(_) => Answer::Malformed("no answer of a search"),
-        }))
     }
 
     /// The address is the user's; what it names is the word of its server.
@@ -245,7 +243,7 @@ impl PaperRetriever {
     }
 }
 
-fn found<T>(read: Result<T, Unreadable>) -> Answer<T> {
+pub(super) fn found<T>(read: Result<T, Unreadable>) -> Answer<T> {
     match read {
         Ok(found) => Answer::Found(found),
         Err(Unreadable) => Answer::Malformed("not what it answers with"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use curtsy::Policies;
 
 use super::folder::{Folder, Layout};
-use super::{DEFAULT_MAX_SIZE, PaperRetriever, Shared};
+use super::{DEFAULT_MAX_SIZE, Gathers, PaperRetriever, Shared};
 use crate::access::Access;
 use crate::contact::Contact;
 use crate::endpoint::site_policy;
@@ -198,6 +198,7 @@ impl PaperRetrieverBuilder {
                 id: self.id,
                 wishes: Arc::new(self.wishes),
                 resolvers: self.resolvers,
+                gather: Gathers::default(),
                 folder,
                 again: self.override_previous_attempt,
                 max_size: self.max_size,

@@ -8,6 +8,7 @@ mod ask;
 mod builder;
 mod fetch;
 mod folder;
+mod gather;
 mod paper;
 mod part;
 mod sidecar;
@@ -29,6 +30,7 @@ use crate::plan::{Doors, Plan, Step, Wishes};
 use crate::source::Ids;
 use crate::source::resolver::Resolver;
 use folder::{Folder, Had, Shelf};
+use gather::{Gather, ToEuropePmc, ToOpenAlex, ToSemanticScholar};
 
 /// The largest PDF that is taken, in bytes. Default 200 MB.
 pub const DEFAULT_MAX_SIZE: u64 = 200_000_000;
@@ -47,9 +49,18 @@ struct Shared {
     wishes: Arc<Wishes>,
     doors: Arc<Doors>,
     resolvers: Vec<Resolver>,
+    gather: Gathers,
     folder: Folder,
     again: bool,
     max_size: u64,
+}
+
+/// The providers that are asked about many papers at once.
+#[derive(Debug, Default)]
+struct Gathers {
+    europe_pmc: Gather<ToEuropePmc>,
+    open_alex: Gather<ToOpenAlex>,
+    semantic_scholar: Gather<ToSemanticScholar>,
 }
 
 /// What is known of a paper before anybody is asked for it.
@@ -104,8 +115,8 @@ impl PaperRetriever {
             match way.plan.next() {
                 Step::Ask(question) => {
                     let started = self.shared.access.client().now();
-                    let answer = self.ask(&question).await?;
-                    way.note(&question, &answer, self.elapsed(started));
+                    let (answer, requests) = self.ask(&question).await?;
+                    way.note(&question, &answer, requests, self.elapsed(started));
                     way.plan.answered(&question, answer);
                 }
                 Step::Fetch(location) => {
@@ -143,8 +154,8 @@ impl PaperRetriever {
             match way.plan.next_to_find() {
                 Step::Ask(question) => {
                     let started = self.shared.access.client().now();
-                    let answer = self.ask(&question).await?;
-                    way.note(&question, &answer, self.elapsed(started));
+                    let (answer, requests) = self.ask(&question).await?;
+                    way.note(&question, &answer, requests, self.elapsed(started));
                     way.plan.answered(&question, answer);
                 }
                 Step::Fetch(_) | Step::End(_) => return Ok(way.end(&order)),

@@ -97,15 +97,26 @@ impl Way {
         }
     }
 
-    pub(super) fn note(&mut self, question: &Question, answer: &Answer<Finding>, took: Duration) {
+    /// Takes an answer, and how many requests were made for it: none where it came with that of another paper.
+    pub(super) fn note(
+        &mut self,
+        question: &Question,
+        answer: &Answer<Finding>,
+        requests: u32,
+        took: Duration,
+    ) {
         let (outcome, status, requests) = match answer {
-            Answer::Found(finding) => (told(question, finding), Some(200), 1),
-            Answer::NotFound => (unknown(question), None, 1),
-            Answer::Rejected(status) => ("rejected", Some(status.as_u16()), 1),
-            Answer::Malformed(_) => ("malformed", Some(200), 1),
+            Answer::Found(finding) => (told(question, finding), Some(200), requests),
+            Answer::NotFound => (unknown(question), None, requests),
+            Answer::Rejected(status) => ("rejected", Some(status.as_u16()), requests),
+            Answer::Malformed(_) => ("malformed", Some(200), requests),
             Answer::Unavailable(why) => {
                 let departed = why.until.is_none() && why.reason != Reason::NeedsKey;
-                (why.reason.label(), why.status, u32::from(departed))
+                (
+                    why.reason.label(),
+                    why.status,
+                    requests.min(u32::from(departed)),
+                )
             }
         };
         self.push(question.source(), None, status, outcome, requests, took);

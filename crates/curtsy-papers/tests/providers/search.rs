@@ -210,7 +210,7 @@ async fn a_query_that_is_too_long_for_a_url_is_a_form_and_finds_the_same() {
     let words = vec!["herons"; 500].join(" OR ");
     for (engine, host, path, count) in [
         (Engine::PubMed, EUTILS, "/esearch.fcgi", 30),
-        (Engine::EuropePmc, "www.ebi.ac.uk", "/searchPOST", 0),
+        (Engine::EuropePmc, "www.ebi.ac.uk", "/searchPOST", 1),
     ] {
         let options = SearchOptions { engine, ..all() };
         let hits = begin(&searcher(&world, &words), &options).await;

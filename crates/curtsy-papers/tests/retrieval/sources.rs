@@ -205,6 +205,58 @@ async fn sources_with_keys_are_asked_with_them_and_no_key_is_written_anywhere() 
 }
 
 #[tokio::test]
+async fn what_many_papers_are_asked_about_at_once_takes_a_few_calls() {
+    // Papers that only the last sources might know.
+    let world = World::with_papers(2_000).await;
+    let key = |text| Some(Key::new(text).unwrap());
+    let access = Access::builder(world::contact())
+        .endpoints(world.endpoints())
+        .client(world.client())
+        .keys(Keys {
+            openalex: key("a"),
+            semantic_scholar: key("b"),
+            ..Keys::default()
+        })
+        .build()
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let retriever = PaperRetriever::builder(world::contact())
+        .http_client(access)
+        .download_directory(folder.path())
+        .sources(vec![
+            SourceId::EuropePmc,
+            SourceId::OpenAlex,
+            SourceId::SemanticScholar,
+        ])
+        .build()
+        .unwrap();
+    let closed = (0..150).map(|n| Paper(10 * n + 9).doi());
+    let ids: Vec<String> = closed.chain([DOI.to_owned()]).collect();
+    let found: Vec<_> = ids
+        .iter()
+        .map(|id| {
+            let (retriever, order) = (retriever.clone(), order(id));
+            tokio::spawn(async move { retriever.find(order).await.unwrap() })
+        })
+        .collect();
+    for (paper, id) in found.into_iter().zip(&ids) {
+        let paper = paper.await.unwrap();
+        assert_eq!(&paper.ids.doi.unwrap().to_string(), id);
+        assert_eq!(!paper.locations.is_empty(), id == DOI, "{id}");
+        let is_unproven = paper.verdict.reason == Some(Reason::Unavailable);
+        assert!(!is_unproven, "{id}: {:?}", paper.attempts);
+    }
+    for (host, most) in [
+        ("www.ebi.ac.uk", 6),
+        ("api.openalex.org", 6),
+        ("api.semanticscholar.org", 4),
+    ] {
+        let calls = world.arrivals_at(host).len();
+        assert!((1..=most).contains(&calls), "{host}: {calls}");
+    }
+}
+
+#[tokio::test]
 async fn the_landing_page_gives_its_pdf_and_not_its_supplement() {
     let world = World::start().await;
     let bronze = include_str!("../../testdata/unpaywall_v2_bronze_landing_only.json");
