@@ -117,13 +117,22 @@ fn client_builder(settings: &Settings, state: State, ears: Ears) -> Result<Clien
     Ok(builder)
 }
 
+/// What only papers leave to the user in how they are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asking {
+    /// robots.txt is consulted for the documented interfaces too.
+    pub(crate) respect_robots_txt: bool,
+    /// Redirects from https to http are followed.
+    pub(crate) allow_http: bool,
+}
+
 /// The way to all providers of papers, as the settings want it.
 ///
 /// # Errors
 /// There is no contact, or a placeholder; the state store cannot be opened, or an option makes no sense.
 pub(crate) async fn access(
     settings: &Settings,
-    respect_robots_txt: bool,
+    asking: Asking,
     notices: Notices,
 ) -> Result<Access, Failure> {
     let state = State::of(settings).await?;
@@ -131,7 +140,7 @@ pub(crate) async fn access(
         notices,
         ..Ears::default()
     };
-    access_with(settings, respect_robots_txt, state, ears)
+    access_with(settings, asking, state, ears)
 }
 
 /// The same, with this state, heard by these ears.
@@ -140,7 +149,7 @@ pub(crate) async fn access(
 /// As [`access`].
 pub(crate) fn access_with(
     settings: &Settings,
-    respect_robots_txt: bool,
+    asking: Asking,
     state: State,
     ears: Ears,
 ) -> Result<Access, Failure> {
@@ -148,7 +157,8 @@ pub(crate) fn access_with(
     Access::builder(contact(settings)?)
         .keys(settings.papers.keys.clone())
         .endpoints(settings.papers.endpoints.clone())
-        .respect_robots_txt(respect_robots_txt)
+        .respect_robots_txt(asking.respect_robots_txt)
+        .allow_http(asking.allow_http)
         .policies(policies(settings))
         .client(builder)
         .build()

@@ -38,6 +38,7 @@ struct Shared {
     contact: Contact,
     keys: Keys,
     endpoints: Endpoints,
+    allow_http: bool,
 }
 
 /// Collects the parts of an [`Access`].
@@ -50,6 +51,7 @@ pub struct AccessBuilder {
     policies: Option<Policies>,
     client: ClientBuilder,
     respect_robots: bool,
+    allow_http: bool,
 }
 
 impl Access {
@@ -62,6 +64,7 @@ impl Access {
             policies: None,
             client: Client::builder(),
             respect_robots: false,
+            allow_http: false,
         }
     }
 
@@ -83,19 +86,17 @@ impl Access {
         &self.shared.endpoints
     }
 
-    /// Where a URL may lead that comes out of an answer: to public hosts, and to this machine only where a base lies
-    /// on it.
-    #[must_use]
-    pub fn guard(&self) -> Guard {
+    /// A GET of a URL that comes out of an answer. It may lead to public hosts, and to this machine only where a base
+    /// lies on it; and no redirect leads it from https to http, unless that is allowed.
+    pub(crate) fn get(&self, url: &Url) -> Result<Request, Error> {
         let endpoints = &self.shared.endpoints;
-        if Provider::ALL
-            .into_iter()
-            .any(|of| is_loopback(endpoints.base(of)))
-        {
-            Guard::PublicOrLoopback
-        } else {
-            Guard::PublicOnly
-        }
+        let mut bases = Provider::ALL.into_iter().map(|of| endpoints.base(of));
+        let guard = match bases.any(is_loopback) {
+            true => Guard::PublicOrLoopback,
+            false => Guard::PublicOnly,
+        };
+        let request = Request::get(url.as_str())?.guard(guard);
+        Ok(request.keep_https(!self.shared.allow_http))
     }
 
     /// Whether a provider is asked at all: some are asked only with a key.
@@ -154,7 +155,9 @@ impl Access {
             Method::GET
         };
         // Nothing that is asked here changes anything, by whatever method.
-        let mut request = Request::new(method, &url)?.repeatable(true);
+        let mut request = Request::new(method, &url)?
+            .repeatable(true)
+            .keep_https(!self.shared.allow_http);
         if is_loopback(base) {
             request = request.guard(Guard::PublicOrLoopback);
         }
@@ -217,6 +220,12 @@ impl AccessBuilder {
         self
     }
 
+    /// Whether redirects from https to http are followed. Default: no.
+    pub fn allow_http(mut self, allow: bool) -> Self {
+        self.allow_http = allow;
+        self
+    }
+
     /// What else the client is made of: store, transport, clock, log. Its policies and contact are set here.
     pub fn client(mut self, client: ClientBuilder) -> Self {
         self.client = client;
@@ -248,6 +257,7 @@ impl AccessBuilder {
                 contact: self.contact,
                 keys: self.keys,
                 endpoints: self.endpoints,
+                allow_http: self.allow_http,
             }),
         })
     }

@@ -1,7 +1,6 @@
 //! A question on its way to its source, and the answer read.
 
 use bytes::Bytes;
-use curtsy::transport::Guard;
 use curtsy::{Reply, Request};
 use http::HeaderValue;
 use http::StatusCode;
@@ -172,7 +171,8 @@ impl PaperRetriever {
         let Some(url) = resolver.url(doi) else {
             return Ok(Answer::NotFound);
         };
-        let answer = self.visit(&url, Guard::Any).await?;
+        let request = Request::get(url.as_str())?;
+        let answer = self.visit(request, &url).await?;
         Ok(
             answer.and_then(|(at, body)| match resolver.read(&body, &at) {
                 Ok(Some(location)) => Answer::Found(Finding {
@@ -186,8 +186,8 @@ impl PaperRetriever {
     }
 
     async fn page(&self, url: &Url) -> Result<Answer<Finding>, Error> {
-        let guard = self.shared.access.guard();
-        let answer = self.visit(url, guard).await?;
+        let request = self.shared.access.get(url)?;
+        let answer = self.visit(request, url).await?;
         Ok(answer.and_then(|(at, body)| {
             if let Body::Html(Page::Challenge | Page::Login) = Body::of(&body) {
                 return Answer::Unavailable(Unavailable::walled(&at));
@@ -206,8 +206,8 @@ impl PaperRetriever {
     }
 
     /// Fetches a page as far as it is read.
-    async fn visit(&self, url: &Url, guard: Guard) -> Result<Answer<(Url, Bytes)>, Error> {
-        let request = Request::get(url.as_str())?.guard(guard).header(
+    async fn visit(&self, request: Request, url: &Url) -> Result<Answer<(Url, Bytes)>, Error> {
+        let request = request.header(
             ACCEPT,
             HeaderValue::from_static("text/html,application/json;q=0.9,*/*;q=0.1"),
         );

@@ -203,8 +203,9 @@ impl<'a> Download<'a> {
     }
 
     fn request(&self, retriever: &PaperRetriever) -> Result<Request, Error> {
-        let request = Request::get(self.location.url.as_str())?
-            .guard(retriever.shared.access.guard())
+        let access = &retriever.shared.access;
+        let request = access
+            .get(&self.location.url)?
             .header(
                 ACCEPT,
                 HeaderValue::from_static("application/pdf,*/*;q=0.1"),

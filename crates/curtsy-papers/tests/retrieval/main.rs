@@ -5,6 +5,7 @@
 mod bodies;
 mod folder;
 mod hosts;
+mod peer;
 mod sources;
 mod support;
 #[path = "../world/mod.rs"]

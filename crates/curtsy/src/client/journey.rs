@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind};
 use crate::exchange::{Answered, Hop, Landing, failure};
 use crate::hosts::Host;
 use crate::reply::{Body, Reply, Response};
-use crate::transport::{Guard, Target, Trace, TransportError};
+use crate::transport::{Guard, Target, Trace, TransportError, TransportErrorKind};
 
 /// R3: redirects that are followed.
 const MAX_REDIRECTS: usize = 10;
@@ -49,6 +49,7 @@ pub(super) struct Journey {
     headers: HeaderMap,
     pub(super) token: ProductToken,
     pub(super) guard: Guard,
+    keeps_https: bool,
     body: Bytes,
     /// The URLs that redirected so far.
     passed: Vec<Url>,
@@ -135,6 +136,7 @@ impl Client {
             headers,
             token,
             guard: request.guard,
+            keeps_https: request.keeps_https,
             body: request.body.clone(),
             passed: Vec::new(),
             preferences: Preferences::default(),
@@ -290,6 +292,12 @@ impl Journey {
             return Err(Error::new(
                 ErrorKind::Redirect,
                 "the redirects go in a circle",
+            ));
+        }
+        if self.keeps_https && self.url.scheme() == "https" && next.scheme() == "http" {
+            return Err(Error::new(
+                ErrorKind::Transport(TransportErrorKind::RefusedTarget),
+                "a redirect leads from https to http",
             ));
         }
         if next.origin() != self.url.origin() {

@@ -28,6 +28,8 @@ pub struct Request {
     pub(crate) condition: Option<Condition>,
     /// Where it may lead.
     pub(crate) guard: Guard,
+    /// No redirect leads it from https to http.
+    pub(crate) keeps_https: bool,
 }
 
 /// Fields that make a request for one URL conditional.
@@ -75,6 +77,7 @@ impl Request {
             traced: false,
             condition: None,
             guard: Guard::Any,
+            keeps_https: false,
         })
     }
 
@@ -104,6 +107,14 @@ impl Request {
     #[must_use]
     pub fn guard(mut self, guard: Guard) -> Self {
         self.guard = guard;
+        self
+    }
+
+    /// Whether a redirect from https to http is refused as a target is that its [`guard`](Self::guard) does not allow.
+    /// Default: it is followed.
+    #[must_use]
+    pub fn keep_https(mut self, keep: bool) -> Self {
+        self.keeps_https = keep;
         self
     }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{ConnectionArgs, Options, PaceArgs, StoreArgs};
+use crate::session::Asking;
 
 pub(crate) use getting::{
     BatchArgs, CopyArgs, FindArgs, LayoutArg, PaperGetArgs, PreferArg, ReportArgs, VerifyArgs,
@@ -70,6 +71,9 @@ pub(crate) struct PaperOptions {
     /// Consult robots.txt for the documented interfaces too
     #[arg(long, help_heading = "Pace")]
     pub(crate) respect_robots_txt: bool,
+    /// Follow redirects from https to http too
+    #[arg(long, help_heading = "Connection")]
+    pub(crate) allow_http: bool,
     /// About pace.
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
@@ -90,6 +94,14 @@ impl PaperOptions {
             store: self.store.clone(),
             for_papers: true,
             ..Options::default()
+        }
+    }
+
+    /// What of it no setting has.
+    pub(crate) fn asking(&self) -> Asking {
+        Asking {
+            respect_robots_txt: self.respect_robots_txt,
+            allow_http: self.allow_http,
         }
     }
 

@@ -61,7 +61,7 @@ async fn work(
         notices: notices(fetch.verbosity, speaker(&screen)),
         ..Ears::default()
     };
-    let access = session::access_with(settings, args.options.respect_robots_txt, state, ears)?;
+    let access = session::access_with(settings, args.options.asking(), state, ears)?;
     let client = access.client().clone();
     let retriever = super::copies::retriever(&settings.papers, access);
     let retriever = retriever.build().map_err(failed)?;

@@ -15,8 +15,8 @@ pub(crate) fn run(args: &FindArgs, global: &GlobalArgs) -> Result<Exit, Failure>
         let options = args.options.options_of(&args.copies, None);
         let settings = super::settings(&options, global)?;
         let notices = notices(settings.fetch.verbosity, say);
-        let respect = args.options.respect_robots_txt;
-        let access = session::access(&settings, respect, notices).await?;
+        let asking = args.options.asking();
+        let access = session::access(&settings, asking, notices).await?;
         let retriever = super::copies::retriever(&settings.papers, access).build();
         let retriever = retriever.map_err(|error| session::paper_failure(&error))?;
         let mut all = AllGiven::of(&args.given);

@@ -49,8 +49,7 @@ async fn work(args: &PaperGetArgs, words: &[String], settings: &Settings) -> Res
         notices: notices(settings.fetch.verbosity, say),
         ..Ears::default()
     };
-    let respect = args.options.respect_robots_txt;
-    let access = session::access_with(settings, respect, state, ears)?;
+    let access = session::access_with(settings, args.options.asking(), state, ears)?;
     let retriever = super::copies::retriever(&settings.papers, access)
         .filename(args.name.clone())
         .override_previous_attempt(args.again)

@@ -62,5 +62,5 @@ fn settings(options: &Options, global: &GlobalArgs) -> Result<Settings, Failure>
 async fn access(options: &PaperOptions, global: &GlobalArgs) -> Result<Access, Failure> {
     let settings = settings(&options.options(), global)?;
     let notices = notices(settings.fetch.verbosity, say);
-    session::access(&settings, options.respect_robots_txt, notices).await
+    session::access(&settings, options.asking(), notices).await
 }
