@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
-use curtsy::Policies;
+use curtsy::clock::Clock;
 use curtsy::core::Interval;
+use curtsy::transport::{Limits, Transport};
+use curtsy::{Client, ClientBuilder, Policies};
 use curtsy_papers::plan::Outcome;
 use curtsy_papers::retrieve::PaperRetriever;
 use curtsy_papers::{Access, Provider, Query, Reason, site_policy};
@@ -14,13 +16,21 @@ use crate::world::{self, Answer, Fault, World};
 
 /// An access whose sites have this policy, but for their guessed pace.
 fn access_with(world: &World, change: impl FnOnce(&mut curtsy::core::PolicyValues)) -> Access {
+    access_of(world, world.client(), change)
+}
+
+fn access_of(
+    world: &World,
+    client: ClientBuilder,
+    change: impl FnOnce(&mut curtsy::core::PolicyValues),
+) -> Access {
     let mut site = site_policy();
     site.rate_limit = Interval::fixed(Duration::ZERO);
     change(&mut site);
     Access::builder(world::contact())
         .policies(Policies::new(site.build().unwrap()))
         .endpoints(world.endpoints())
-        .client(world.client())
+        .client(client)
         .build()
         .unwrap()
 }
@@ -229,9 +239,15 @@ async fn a_transfer_that_stands_still_ends_and_no_redirect_leads_out_of_https() 
     only_at_publisher(&world);
     let still = Answer::pdf(PAPER).after(Duration::from_secs(60));
     world.fault(Fault::new(JOURNAL, "/articles", still));
-    let access = access_with(&world, |site| {
-        (site.timeout, site.max_retries) = (Duration::from_millis(300), 0);
-    });
+    let limits = Limits {
+        silence: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    let transport = Transport::builder(Clock::system())
+        .resolve(world.resolve().parse().unwrap())
+        .limits(limits);
+    let client = Client::builder().transport(transport.build().unwrap());
+    let access = access_of(&world, client, |site| site.max_retries = 0);
     let paper = get_with(access).await;
     assert_eq!(paper.verdict.reason, Some(Reason::Timeout));
 
