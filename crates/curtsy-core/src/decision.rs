@@ -1,12 +1,16 @@
 //! What [`decide`](crate::decide) answers.
 
+use serde::{Deserialize, Serialize};
+
+use crate::pace::Ask;
 use crate::state::HostState;
 use crate::{Reason, Timestamp};
 
 /// A time before which nothing departs, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
     /// Not before this instant.
+    #[serde(with = "crate::time::rfc3339")]
     pub not_before: Timestamp,
     /// What bound it.
     pub reason: Reason,
@@ -56,6 +60,8 @@ pub struct Permit {
     pub seq: u64,
     /// When it departs.
     pub at: Timestamp,
+    /// What was asked.
+    pub ask: Ask,
     /// The latest bound, now past: why it did not depart earlier.
     pub bound: Bound,
     /// The scope's state with this departure in it.

@@ -137,6 +137,59 @@ pub(crate) mod rfc3339 {
     }
 }
 
+/// Durations on the record: milliseconds, with as many decimals as it takes. Up to a hundred days they come
+/// back to the nanosecond.
+pub(crate) mod millis {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(
+        duration: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(of(*duration))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        f64::deserialize(deserializer).map(from)
+    }
+
+    /// `duration` in milliseconds.
+    pub(crate) fn of(duration: Duration) -> f64 {
+        duration.as_nanos() as f64 / 1e6
+    }
+
+    /// The duration of so many milliseconds.
+    pub(crate) fn from(millis: f64) -> Duration {
+        // Whole seconds and the rest apart, since a number of nanoseconds would not fit.
+        let secs = (millis / 1e3).floor();
+        let nanos = ((millis - secs * 1e3) * 1e6).round();
+        super::duration_from_secs(secs).saturating_add(Duration::from_nanos(nanos as u64))
+    }
+
+    pub(crate) mod optional {
+        use std::time::Duration;
+
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+        pub(crate) fn serialize<S: Serializer>(
+            duration: &Option<Duration>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            duration.map(super::of).serialize(serializer)
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Duration>, D::Error> {
+            Ok(Option::<f64>::deserialize(deserializer)?.map(super::from))
+        }
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_rfc3339())

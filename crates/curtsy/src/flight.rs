@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use curtsy_core::audit::Noted;
 use curtsy_core::{Answer, Attempt, Kind, observe};
 
 use crate::gate::Gate;
@@ -60,10 +61,14 @@ impl Drop for Flight {
             let answer = Answer::Abandoned;
             let abandon = |state: &curtsy_core::HostState| {
                 let observed = observe(&host.policy, state, &attempt, &answer, now, gate.draw());
-                Some((observed.state, ()))
+                Some(observed.state)
+            };
+            let noted = Noted::Abandoned {
+                departure: seq,
+                at: now,
             };
             // Where this fails, the flight counts as lost after the timeout all the same.
-            let _ = gate.hosts.update(&host, abandon).await;
+            let _ = gate.hosts.note(&host, &noted, abandon).await;
         });
     }
 }

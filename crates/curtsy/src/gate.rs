@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::flight::Flight;
-use crate::hosts::{Ahead, Batch, Host, Hosts, Known, Leaving};
+use crate::hosts::{Ahead, Batch, Host, Hosts, Known, Leaving, OpenTurn};
 use crate::notice::{Notice, Notices};
 use crate::transport::{
     Checkout, Guard, Limits, Target, Transport, TransportError, TransportErrorKind,
@@ -77,6 +77,8 @@ pub(crate) enum Passage {
         /// Given up only when it is noted when the bytes really left: whoever comes next must not be
         /// measured from a permit that was used late.
         leaving: Leaving,
+        /// The place of its line in the audit log.
+        turn: OpenTurn,
         flight: Flight,
         connection: Result<Checkout, TransportError>,
         places: Places,
@@ -271,7 +273,8 @@ impl Gate {
                         }
                         continue;
                     };
-                    let Some((batch, leaving)) = self.hosts.depart(host, mark, &permit) else {
+                    let Some((batch, leaving, line)) = self.hosts.depart(host, mark, &permit)
+                    else {
                         ready = Some(made);
                         continue;
                     };
@@ -287,6 +290,7 @@ impl Gate {
                     return Ok(Passage::Passed {
                         permit,
                         leaving,
+                        turn: line,
                         flight,
                         connection: made.connection,
                         places: Places {
@@ -463,7 +467,8 @@ impl Gate {
     }
 
     pub(crate) fn draw(&self) -> Draw {
-        Draw::new(fastrand::f64())
+        // Six decimals are enough, and what is on record is then what was drawn.
+        Draw::new(f64::from(fastrand::u32(..=1_000_000)) / 1e6)
     }
 }
 

@@ -31,20 +31,11 @@ fn read(log: &Path) -> Log {
     let (mut permits, mut departed) = (BTreeMap::new(), BTreeMap::new());
     for line in std::fs::read_to_string(log).unwrap().lines() {
         match serde_json::from_str::<Record>(line).unwrap().event {
-            Event::Departure {
-                departure,
-                not_before,
-                permitted_at,
-                ..
-            } => {
-                permits.insert(departure, (not_before, permitted_at));
+            Event::Departure(of) => {
+                permits.insert(of.departure, (of.not_before, of.permitted_at));
             }
-            Event::Outcome {
-                departure,
-                departed_at,
-                ..
-            } => {
-                departed.insert(departure, departed_at);
+            Event::Outcome(of) => {
+                departed.insert(of.departure, of.departed_at);
             }
             _ => {}
         }

@@ -399,6 +399,7 @@ fn depart(
     Permit {
         seq,
         at: now,
+        ask: *ask,
         bound,
         state: next,
     }

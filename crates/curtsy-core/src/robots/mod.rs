@@ -117,6 +117,28 @@ impl Robots {
         }
     }
 
+    /// The rules in the order of the file: the line of each, and its record. Octets beyond ASCII are
+    /// percent-encoded, which a match takes for the same.
+    #[must_use]
+    pub fn records(&self) -> Vec<(u32, String)> {
+        self.rules.records()
+    }
+
+    /// A file that has these [`records`](Self::records), on the same lines, for every crawler.
+    #[must_use]
+    pub fn of_records(records: &[(u32, String)]) -> Self {
+        let mut text = String::from("User-agent: *");
+        let mut line = 1;
+        for (number, record) in records {
+            // No file that is read has more lines than octets.
+            let to = (*number).min(MAX_BODY as u32).max(line + 1);
+            (line..to).for_each(|_| text.push('\n'));
+            text.push_str(record);
+            line = to;
+        }
+        Self::parse(text.as_bytes(), &ProductToken::from_user_agent(""))
+    }
+
     /// Whose groups apply to the crawler.
     #[must_use]
     pub fn group(&self) -> Group {

@@ -104,6 +104,16 @@ impl RuleSet {
         })
     }
 
+    /// Every rule once, in the order of the file.
+    pub(super) fn records(&self) -> Vec<(u32, String)> {
+        let rules = self.rules.iter().filter(|rule| !rule.query_values);
+        let mut records: Vec<_> = rules
+            .map(|rule| (rule.line, in_ascii(self.slice(&rule.record))))
+            .collect();
+        records.sort_unstable();
+        records
+    }
+
     fn add(&mut self, found: &Found<'_>, ranks: &mut Vec<u64>) {
         let record = self.append(found.record);
         let begin = self.text.len();
@@ -162,6 +172,17 @@ impl RuleSet {
     fn slice(&self, range: &Range<u32>) -> &[u8] {
         &self.text[range.start as usize..range.end as usize]
     }
+}
+
+/// A record with the octets beyond ASCII percent-encoded.
+fn in_ascii(record: &[u8]) -> String {
+    record.iter().fold(String::new(), |mut text, octet| {
+        match octet {
+            0x80.. => text.push_str(&format!("%{octet:02X}")),
+            _ => text.push(char::from(*octet)),
+        }
+        text
+    })
 }
 
 /// Where a rule comes among the others, the winner first: the precedence of RFC 9309, 2.2.2, and then

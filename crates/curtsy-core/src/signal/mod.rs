@@ -31,6 +31,7 @@ mod value;
 use std::time::Duration;
 
 use http::HeaderMap;
+use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
@@ -43,54 +44,71 @@ pub use name::{Profile, QuotaKey, Source, Unit};
 /// The longest wait that is told apart: 2^31 s (RFC 9111, section 1.2.2). A longer one is cut to it.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(1 << 31);
 
-/// What one response said about pace.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What one response said about pace. On the record stands what [`observe`](crate::observe) goes by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Signal {
     /// The wait that the server asks for, or that an exhausted quota implies. `None` where it gave no
     /// instruction; a wait of zero is an explicit "no wait".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
     /// The longest wait that a field or the body states, whether it counts or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explicit: Option<Wait>,
     /// Every quota that was read; the most restrictive one that counts requests comes first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quotas: Vec<Quota>,
     /// The steering figures as the server stated them.
+    #[serde(skip)]
     pub figures: Figures,
     /// The policies as the server stated them, for people; a lone trio without a name is none.
+    #[serde(skip)]
     pub policies: Vec<Policy>,
     /// What was not used, and why.
+    #[serde(skip)]
     pub ignored: Vec<Ignored>,
 }
 
 /// A wait and who asked for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
     /// From receipt of the response; at most [`LONGEST_WAIT`].
+    #[serde(rename = "after_ms", with = "crate::time::millis")]
     pub after: Duration,
     /// The field that said so.
     pub source: Source,
 }
 
 /// One quota, as far as the response tells it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Tells the same quota from response to response.
     pub name: QuotaKey,
     /// What is counted.
     pub unit: Unit,
     /// How much the window allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// What is left; unknown is not full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining: Option<u64>,
     /// When it is full again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<Reset>,
     /// The length of the window, never zero.
+    #[serde(
+        default,
+        rename = "window_ms",
+        skip_serializing_if = "Option::is_none",
+        with = "crate::time::millis::optional"
+    )]
     pub window: Option<Duration>,
 }
 
 /// When a quota is full again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reset {
     /// From receipt of the response, as printed; zero for one that has passed.
+    #[serde(rename = "after_ms", with = "crate::time::millis")]
     pub after: Duration,
     /// Printed in whole seconds, rounded in an unknown direction.
     pub whole_seconds: bool,
@@ -98,11 +116,18 @@ pub struct Reset {
     pub form: Form,
     /// How much earlier it may be on top of that: 1 s where an absolute time was converted with the
     /// Date field, which is cut to whole seconds, else zero.
+    #[serde(
+        default,
+        rename = "skew_ms",
+        skip_serializing_if = "Duration::is_zero",
+        with = "crate::time::millis"
+    )]
     pub skew: Duration,
 }
 
 /// The two ways of naming a time. Which one a bare number is, its size tells; a server keeps to one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Form {
     /// From now on, a number of seconds or a duration.
     Delay,
@@ -188,6 +213,12 @@ pub(crate) fn read_date(text: &str, now: Timestamp) -> Option<Timestamp> {
 }
 
 impl Signal {
+    /// Whether it says nothing that [`observe`](crate::observe) goes by.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.wait.is_none() && self.explicit.is_none() && self.quotas.is_empty()
+    }
+
     /// The slowest sustained spacing that a stated rate asks for: the largest window / limit of the
     /// quotas that count requests.
     #[must_use]

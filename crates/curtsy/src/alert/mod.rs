@@ -102,7 +102,7 @@ impl Alerts {
             return;
         };
         let robots = match &record.event {
-            Event::RobotsRead { origin, access, .. } => Some((origin, access == "unreachable")),
+            Event::RobotsRead(read) => Some((&read.origin, read.access == "unreachable")),
             Event::RateAdjusted { .. }
             | Event::DynamicDelayApplied { .. }
             | Event::BreakerOpened { .. }

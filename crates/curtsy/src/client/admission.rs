@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_core::audit::{Entry, Event};
+use curtsy_core::audit::{Cited, Entry, Event};
 use curtsy_core::robots::{Access, Preferences};
 use curtsy_core::{Bound, Decline, HostState, Reason, Suppression};
 
@@ -27,6 +27,7 @@ impl Client {
         station: &Station,
     ) -> Result<Option<Reply>, Error> {
         journey.preferences = Preferences::default();
+        journey.robots = None;
         let policy = &station.host.policy;
         if !policy.polite {
             return Ok(None);
@@ -37,11 +38,11 @@ impl Client {
         if !policy.respect_robots {
             return Ok(None);
         }
-        let access = match self
+        let (access, reading) = match self
             .consult(&station.host, &journey.url, &journey.token, journey.guard)
             .await?
         {
-            Consulted::Access(access) => access,
+            Consulted::Access(access, reading) => (access, reading),
             Consulted::Deferred(bound) => {
                 return self.deferred(journey, station, bound).await.map(Some);
             }
@@ -51,11 +52,21 @@ impl Client {
             Consulted::Failed(error) => return Err(error),
         };
         let (rule, line) = match &*access {
-            Access::Allowed(_) => return Ok(None),
+            Access::Allowed(_) => {
+                journey.robots = Some(Cited {
+                    reading,
+                    line: None,
+                });
+                return Ok(None);
+            }
             Access::Rules { robots, .. } => {
                 let verdict = robots.verdict(&journey.url);
                 if verdict.allowed {
                     journey.preferences = Preferences::of_robots(robots, &journey.url);
+                    journey.robots = Some(Cited {
+                        reading,
+                        line: verdict.rule.map(|rule| rule.line),
+                    });
                     return Ok(None);
                 }
                 (

@@ -128,7 +128,7 @@ impl Client {
         let host = self.host_of(&url)?;
         let said = self.consult(&host, &url, &self.shared.token, Guard::Any);
         match said.await? {
-            Consulted::Access(access) => Ok(self.crawl_delay_of(&access)),
+            Consulted::Access(access, _) => Ok(self.crawl_delay_of(&access)),
             Consulted::Failed(error) => Err(error),
             Consulted::Deferred(_) | Consulted::Declined(_) => Ok(None),
         }
@@ -236,7 +236,7 @@ impl Client {
 
 /// A Request-rate that asks for more goes before the Crawl-delay.
 fn crawl_delay_line(said: &Consulted, now: Timestamp) -> Option<u32> {
-    let Consulted::Access(access) = said else {
+    let Consulted::Access(access, _) = said else {
         return None;
     };
     match &**access {
@@ -249,7 +249,7 @@ fn crawl_delay_line(said: &Consulted, now: Timestamp) -> Option<u32> {
 
 pub(super) fn robots_say(said: Consulted, url: &Url) -> RobotsSay {
     match said {
-        Consulted::Access(access) => match &*access {
+        Consulted::Access(access, _) => match &*access {
             Access::Rules { robots, .. } => {
                 let verdict = robots.verdict(url);
                 let rule = verdict

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use curtsy_core::audit::Subject;
+use curtsy_core::audit::{Cited, Subject};
 use curtsy_core::robots::{Preferences, ProductToken};
 use curtsy_core::{Answer, Bound, Class, Decline, Kind, Next, Timestamp, retry};
 use http::header::{
@@ -55,6 +55,8 @@ pub(super) struct Journey {
     passed: Vec<Url>,
     /// What the robots.txt of `url` wishes.
     pub(super) preferences: Preferences,
+    /// What it says of fetching `url`, where it was asked.
+    pub(super) robots: Option<Cited>,
     condition: Option<Condition>,
     /// What an archive keeps of the redirects; none of them where the request is not traced.
     hops: Vec<(Capture, Vec<Bytes>)>,
@@ -140,6 +142,7 @@ impl Client {
             body: request.body.clone(),
             passed: Vec::new(),
             preferences: Preferences::default(),
+            robots: None,
             condition: request.condition.clone().filter(|_| !has_condition),
             hops: Vec::new(),
             traced: request.traced,
@@ -181,6 +184,7 @@ impl Client {
                 kind,
                 attempt: tries + throttled + 1,
                 own,
+                robots: journey.robots.as_ref(),
                 profile: self.shared.policies.profile_of(&journey.url),
                 traced: journey.traced,
             };
@@ -332,7 +336,7 @@ impl Journey {
             url: &self.url,
             kind,
             attempt: self.tally.attempts + 1,
-            polite: station.host.policy.polite,
+            policy: &station.host.policy,
         }
     }
 

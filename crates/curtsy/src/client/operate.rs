@@ -1,6 +1,6 @@
 //! What a person does to a running client: ends a suppression or a breaker, pauses and resumes.
 
-use curtsy_core::audit::{Entry, Event};
+use curtsy_core::audit::{Entry, Event, Noted};
 use curtsy_core::{Breaker, HostState, Scope, Suppression};
 
 use super::Client;
@@ -20,10 +20,11 @@ impl Client {
         self.shared.gate.hosts.reload(&host).await?;
         let lift = |state: &HostState| {
             let mut next = state.clone();
-            next.lift().then_some((next, ()))
+            next.lift().then_some(next)
         };
         let before = host.seen();
-        if self.shared.gate.hosts.update(&host, lift).await?.is_none() {
+        let hosts = &self.shared.gate.hosts;
+        if !hosts.note(&host, &Noted::Lifted {}, lift).await? {
             return Ok(false);
         }
         self.record_lift(scope, before).await?;

@@ -50,13 +50,13 @@ impl Client {
         let mut said = self.consult(&host, &url, own, Guard::Any).await?;
         let fetched = self.known_robots(&url);
         let token = agent.map_or_else(|| own.clone(), ProductToken::from_user_agent);
-        if let (Consulted::Access(access), Some(fetched)) = (&mut said, &fetched)
+        if let (Consulted::Access(access, _), Some(fetched)) = (&mut said, &fetched)
             && token != *own
         {
             *access = Arc::new(self.judge(fetched, &host, &token));
         }
         let access = match &said {
-            Consulted::Access(access) => Some(Arc::clone(access)),
+            Consulted::Access(access, _) => Some(Arc::clone(access)),
             _ => None,
         };
         Ok(RobotsReport {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::audit::{Entry, Subject};
+use curtsy_core::audit::{Entry, Heard, Subject};
 use curtsy_core::{
     Answer, Attempt, Change, Class, HostState, Observed, Signal, Timestamp, classify, observe,
     observe_body, signal,
@@ -11,7 +11,7 @@ use curtsy_core::{
 
 use super::{Exchange, Hop};
 use crate::error::Error;
-use crate::hosts::Host;
+use crate::hosts::{Host, OpenTurn};
 use crate::notice::Notice;
 use crate::transport::{Head, TransportError};
 
@@ -26,8 +26,8 @@ pub(super) struct Arrival {
     pub(super) latency: Duration,
 }
 
-/// What was heard.
-pub(super) struct Heard {
+/// What was understood.
+pub(super) struct Understood {
     pub(super) head: Head,
     pub(super) signal: Signal,
     pub(super) class: Class,
@@ -42,7 +42,7 @@ impl Exchange<'_> {
         subject: &Subject<'_>,
         attempt: &Attempt<'_>,
         arrival: Arrival,
-    ) -> Result<Heard, Error> {
+    ) -> Result<Understood, Error> {
         let Arrival {
             mut head,
             received,
@@ -78,7 +78,7 @@ impl Exchange<'_> {
                 signal = whole;
             }
         }
-        Ok(Heard {
+        Ok(Understood {
             head,
             signal,
             class: observed.class.unwrap_or(Class::Healthy),
@@ -94,15 +94,21 @@ impl Exchange<'_> {
         received: Timestamp,
     ) -> Result<Observed, Error> {
         let (policy, draw) = (&host.policy, self.gate.draw());
-        let observed = self
+        let (observed, turn) = self
             .note(host, |state| {
                 observe(policy, state, attempt, answer, received, draw)
             })
             .await?;
+        let turn = turn.take();
         if self.audit.is_on() {
-            let (seq, departed) = (attempt.seq, attempt.departed);
+            let heard = Heard {
+                attempt,
+                answer,
+                at: received,
+                draw,
+            };
             self.audit
-                .record(Entry::outcome(subject, seq, departed, answer, &observed))
+                .record(Entry::outcome(subject, &heard, &observed, turn))
                 .await?;
         }
         Ok(observed)
@@ -118,14 +124,21 @@ impl Exchange<'_> {
         received: Timestamp,
     ) -> Result<Observed, Error> {
         let (policy, draw) = (&host.policy, self.gate.draw());
-        let observed = self
+        let (observed, turn) = self
             .note(host, |state| {
                 observe_body(policy, state, attempt, answer, head, received, draw)
             })
             .await?;
-        if self.audit.is_on() && !observed.changes.is_empty() {
+        let turn = turn.take();
+        if self.audit.is_on() {
+            let heard = Heard {
+                attempt,
+                answer,
+                at: received,
+                draw,
+            };
             self.audit
-                .record(Entry::changes(subject, answer, &observed))
+                .record(Entry::body_read(subject, &heard, head, &observed, turn))
                 .await?;
         }
         Ok(observed)
@@ -144,16 +157,14 @@ impl Exchange<'_> {
         &self,
         host: &Arc<Host>,
         observe: impl Fn(&HostState) -> Observed + Send + Sync,
-    ) -> Result<Observed, Error> {
+    ) -> Result<(Observed, OpenTurn), Error> {
         let change = |state: &HostState| {
             let mut observed = observe(state);
-            Some((std::mem::take(&mut observed.state), observed))
+            (std::mem::take(&mut observed.state), observed)
         };
-        let noted = self
-            .gate
+        self.gate
             .persistently(|| self.gate.hosts.update(host, change))
-            .await?;
-        Ok(noted.unwrap_or_default())
+            .await
     }
 
     pub(super) fn tell(

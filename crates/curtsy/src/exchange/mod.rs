@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use curtsy_core::audit::{Entry, Event, Subject};
+use curtsy_core::audit::{Cited, Entry, Subject, Turn};
 use curtsy_core::{
     Answer, Attempt, Bound, Class, Decline, Failure, Kind, Permit, Signal, Timestamp, signal,
 };
@@ -18,7 +18,7 @@ use crate::gate::{Caller, Gate, Passage, Places};
 use crate::hosts::Host;
 use crate::telling::Telling;
 use crate::transport::{Guard, Head, Target, TransportError, TransportErrorKind};
-use listen::{Arrival, Heard};
+use listen::{Arrival, Understood};
 
 /// How many times a connection that closed under a request is replaced before that counts as a failure.
 const UNSENT_TRIES: u32 = 3;
@@ -37,6 +37,8 @@ pub(crate) struct Hop<'a> {
     pub(crate) attempt: u32,
     /// A bound of its own.
     pub(crate) own: Bound,
+    /// What its robots.txt says, where it was asked.
+    pub(crate) robots: Option<&'a Cited>,
     pub(crate) profile: Option<signal::Profile>,
     /// Whether it is kept as it goes over the wire.
     pub(crate) traced: bool,
@@ -85,7 +87,7 @@ impl Exchange<'_> {
             url: hop.url,
             kind: hop.kind,
             attempt: hop.attempt,
-            polite: hop.host.policy.polite,
+            policy: &hop.host.policy,
         };
         let caller = Caller {
             host: hop.host,
@@ -99,20 +101,22 @@ impl Exchange<'_> {
         let mut unsent = 0;
         loop {
             let asked_at = self.gate.clock.now();
-            let (permit, leaving, flight, connection, places) =
+            let (permit, leaving, turn, flight, connection, places) =
                 match self.gate.pass(&caller).await? {
                     Passage::Passed {
                         permit,
                         leaving,
+                        turn,
                         flight,
                         connection,
                         places,
-                    } => (permit, leaving, flight, connection, places),
+                    } => (permit, leaving, turn, flight, connection, places),
                     Passage::Deferred(bound) => return Ok(Landing::Deferred(bound)),
                     Passage::Declined(decline) => return Ok(Landing::Declined(decline)),
                     Passage::Refused(error) => return Ok(Landing::Refused(error)),
                 };
-            self.record_departure(&subject, &permit).await?;
+            self.record_departure(hop, &subject, &permit, turn.take())
+                .await?;
             let public = connection
                 .as_ref()
                 .is_ok_and(|checkout| checkout.is_public());
@@ -160,7 +164,7 @@ impl Exchange<'_> {
                         latency: received.since(departed_at),
                     };
                     let latency = arrival.latency;
-                    let Heard {
+                    let Understood {
                         head,
                         signal,
                         class,
@@ -205,15 +209,18 @@ impl Exchange<'_> {
     }
 
     /// Puts the permit on record before it is used.
-    async fn record_departure(&self, subject: &Subject<'_>, permit: &Permit) -> Result<(), Error> {
+    async fn record_departure(
+        &self,
+        hop: &Hop<'_>,
+        subject: &Subject<'_>,
+        permit: &Permit,
+        turn: Turn,
+    ) -> Result<(), Error> {
         if !self.audit.is_on() {
             return Ok(());
         }
-        let half_open = matches!(permit.state.breaker(), curtsy_core::Breaker::HalfOpen { probe, .. } if probe == permit.seq);
-        let probe = half_open.then(|| Entry::of(subject, Event::BreakerHalfOpen {}));
-        self.audit
-            .record(probe.into_iter().chain([Entry::departure(subject, permit)]))
-            .await
+        let entries = Entry::departure(subject, permit, hop.robots, turn);
+        self.audit.record(entries).await
     }
 }
 

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use curtsy_core::audit::{Noted, Turn};
 use curtsy_core::{HostState, Permit, Policy, Scope, Timestamp};
 use curtsy_store::{HostStore, Swap, Version, Watch};
 
@@ -132,36 +133,63 @@ impl Hosts {
         host: &Arc<Host>,
         mark: u64,
         permit: &Permit,
-    ) -> Option<(Batch, Leaving)> {
+    ) -> Option<(Batch, Leaving, OpenTurn)> {
         let mut record = lock(&host.record);
-        let batch = record.is_at(mark).then(|| record.depart(permit))?;
+        let (batch, turn) = record.is_at(mark).then(|| record.depart(permit))?;
         drop(record);
         host.changed.notify_waiters();
-        Some((batch, Leaving(Arc::clone(host))))
+        let turn = OpenTurn::new(host, &batch, turn);
+        Some((batch, Leaving(Arc::clone(host)), turn))
     }
 
-    /// Changes the state by `change`, as often as it takes; `None` from `change` leaves it as it is.
+    /// Changes the state by `change`, as often as it takes, which then is to be put on record.
     pub(crate) async fn update<T>(
         &self,
         host: &Arc<Host>,
-        mut change: impl FnMut(&HostState) -> Option<(HostState, T)> + Send,
-    ) -> Result<Option<T>, Error> {
+        mut change: impl FnMut(&HostState) -> (HostState, T) + Send,
+    ) -> Result<(T, OpenTurn), Error> {
+        loop {
+            let made = {
+                let mut record = lock(&host.record);
+                let changed = record.state().map(&mut change);
+                changed.map(|(next, result)| (record.change(next), result))
+            };
+            let Some(((batch, turn), result)) = made else {
+                self.load(host).await?;
+                continue;
+            };
+            let turn = OpenTurn::new(host, &batch, turn);
+            host.changed.notify_waiters();
+            if self.stands(host, batch).await? {
+                return Ok((result, turn));
+            }
+        }
+    }
+
+    /// The same for what has no line of its own. `None` from `change` leaves the state as it is. Whether that
+    /// changed it.
+    pub(crate) async fn note(
+        &self,
+        host: &Arc<Host>,
+        noted: &Noted,
+        mut change: impl FnMut(&HostState) -> Option<HostState> + Send,
+    ) -> Result<bool, Error> {
         loop {
             let made = {
                 let mut record = lock(&host.record);
                 match record.state().map(&mut change) {
                     None => None,
-                    Some(None) => return Ok(None),
-                    Some(Some((next, result))) => Some((record.change(next), result)),
+                    Some(None) => return Ok(false),
+                    Some(Some(next)) => Some(record.note(noted.clone(), |state| *state = next)),
                 }
             };
-            let Some((batch, result)) = made else {
+            let Some(batch) = made else {
                 self.load(host).await?;
                 continue;
             };
             host.changed.notify_waiters();
             if self.stands(host, batch).await? {
-                return Ok(Some(result));
+                return Ok(true);
             }
         }
     }
@@ -188,7 +216,8 @@ impl Hosts {
 
     /// P1: departure `seq` really left at `at`. What follows in this process is measured from then.
     pub(crate) fn note_departed(&self, host: &Host, seq: u64, at: Timestamp) -> Batch {
-        lock(&host.record).amend(|state| {
+        let departed = Noted::Departed { departure: seq, at };
+        lock(&host.record).note(departed, |state| {
             state.note_departed(seq, at);
         })
     }
@@ -209,9 +238,10 @@ impl Hosts {
         let note = |state: &HostState| {
             let mut next = state.clone();
             next.note_departed(seq, at);
-            Some((next, ()))
+            Some(next)
         };
-        self.update(host, note).await.map(|_| ())
+        let departed = Noted::Departed { departure: seq, at };
+        self.note(host, &departed, note).await.map(|_| ())
     }
 
     /// Forgets all that was learned of a scope.
@@ -238,6 +268,39 @@ impl Drop for Leaving {
     fn drop(&mut self) {
         if lock(&self.0.record).left() {
             self.0.changed.notify_waiters();
+        }
+    }
+}
+
+/// A change that stands, or will, and whose line is still to be written. Where its caller goes away before,
+/// the next line tells that.
+pub(crate) struct OpenTurn {
+    host: Arc<Host>,
+    batch: Batch,
+    turn: Option<Turn>,
+}
+
+impl OpenTurn {
+    fn new(host: &Arc<Host>, batch: &Batch, turn: Turn) -> Self {
+        Self {
+            host: Arc::clone(host),
+            batch: Arc::clone(batch),
+            turn: Some(turn),
+        }
+    }
+
+    /// The turn, for its line to be written now.
+    pub(crate) fn take(mut self) -> Turn {
+        self.turn.take().unwrap_or_default()
+    }
+}
+
+impl Drop for OpenTurn {
+    fn drop(&mut self) {
+        if let Some(turn) = self.turn.take()
+            && self.batch.get() != Some(&false)
+        {
+            lock(&self.host.record).untold(turn.number);
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use curtsy_core::audit::{Because, Noted, StateRead, Turn};
 use curtsy_core::{HostState, Permit, Timestamp};
 use curtsy_store::Version;
 
@@ -23,6 +24,25 @@ pub(super) struct Record {
     open: Batch,
     /// The departures that are permitted and have not left.
     leaving: Option<Leaving>,
+    course: Course,
+}
+
+/// The changes in their order, for the audit log: a replay makes them again.
+#[derive(Default)]
+struct Course {
+    /// The last change with a line of its own.
+    turn: u64,
+    /// The last one of those that are being stored, and of those that stand.
+    begun: u64,
+    stands: u64,
+    /// The changes since the last turn that have no line of their own.
+    noted: Vec<Noted>,
+    /// Turns whose line nobody is there to write.
+    untold: Vec<u64>,
+    /// Why the next line must tell the state that it is about.
+    tells: Option<Because>,
+    /// Whether the state was told in this process.
+    is_known: bool,
 }
 
 struct Kept {
@@ -87,21 +107,38 @@ impl Record {
         self.kept.is_some() && self.mark == mark
     }
 
-    /// Changes the state. The answer tells, in time, whether that stands.
-    pub(super) fn change(&mut self, next: HostState) -> Batch {
-        self.amend(|state| *state = next)
+    /// Changes the state by what has a line of its own. The batch tells, in time, whether that stands.
+    pub(super) fn change(&mut self, next: HostState) -> (Batch, Turn) {
+        let turn = self
+            .course
+            .take_turn(self.kept.as_ref().map(|kept| &kept.state));
+        (self.amend(|state| *state = next), turn)
+    }
+
+    /// Changes the state by what has none.
+    pub(super) fn note(&mut self, noted: Noted, change: impl FnOnce(&mut HostState)) -> Batch {
+        if self.kept.is_some() {
+            self.course.noted.push(noted);
+        }
+        self.amend(change)
+    }
+
+    /// Nobody is there any more to write the line of this turn: the next line tells the state instead.
+    pub(super) fn untold(&mut self, turn: u64) {
+        self.course.untold.push(turn);
+        self.course.tells = self.course.tells.or(Some(Because::Untold));
     }
 
     /// Changes the state by a departure, which is to be told of by [`left`](Self::left).
-    pub(super) fn depart(&mut self, permit: &Permit) -> Batch {
-        let batch = self.change(permit.state.clone());
+    pub(super) fn depart(&mut self, permit: &Permit) -> (Batch, Turn) {
+        let (batch, turn) = self.change(permit.state.clone());
         let leaving = self.leaving.get_or_insert_with(|| Leaving {
             at: permit.at,
             batch: Arc::clone(&batch),
             number: 0,
         });
         leaving.number += 1;
-        batch
+        (batch, turn)
     }
 
     /// A departure has left, or will not. Whether it was the last one.
@@ -114,8 +151,8 @@ impl Record {
             .is_some()
     }
 
-    /// The same in place. Where nobody waits for the answer, it is stored with the next change.
-    pub(super) fn amend(&mut self, change: impl FnOnce(&mut HostState)) -> Batch {
+    /// Changes the state in place. Where nobody waits for the answer, it is stored with the next change.
+    fn amend(&mut self, change: impl FnOnce(&mut HostState)) -> Batch {
         if let Some(kept) = &mut self.kept {
             change(&mut kept.state);
             self.mark += 1;
@@ -125,6 +162,7 @@ impl Record {
 
     /// The changes made so far, which are now being stored.
     pub(super) fn begin(&mut self) -> Batch {
+        self.course.begun = self.course.turn;
         std::mem::take(&mut self.open)
     }
 
@@ -133,13 +171,49 @@ impl Record {
         if let Some(kept) = &mut self.kept {
             kept.version = version;
         }
+        self.course.stands = self.course.begun;
     }
 
     /// The store holds this, or cannot tell (`None`): what does not stand yet is void.
     pub(super) fn replace(&mut self, found: Option<(Version, HostState)>) {
         // Nobody else has settled it, since it is still open.
         let _ = self.begin().set(false);
+        self.course.begin_anew(found.is_some());
         self.kept = found.map(|(version, state)| Kept { version, state });
         self.mark += 1;
+    }
+}
+
+impl Course {
+    fn take_turn(&mut self, state: Option<&HostState>) -> Turn {
+        self.turn += 1;
+        let because = self.tells.take();
+        let read = because.zip(state).map(|(because, state)| {
+            // What was noted since is part of it already.
+            self.noted.clear();
+            Box::new(StateRead {
+                because,
+                policy: 0,
+                untold: std::mem::take(&mut self.untold),
+                state: state.clone(),
+            })
+        });
+        Turn {
+            number: self.turn,
+            noted: std::mem::take(&mut self.noted),
+            read,
+        }
+    }
+
+    /// What does not stand yet is void, and its turns are taken again by what comes.
+    fn begin_anew(&mut self, is_known: bool) {
+        self.turn = self.stands;
+        self.noted.clear();
+        self.untold.retain(|turn| *turn <= self.stands);
+        self.tells = Some(match self.is_known {
+            true => Because::Changed,
+            false => Because::Met,
+        });
+        self.is_known |= is_known;
     }
 }

@@ -11,7 +11,7 @@ async fn scopes_at_rest_that_nobody_uses_are_let_go_of_and_the_others_kept() {
     let suppressed = Scope::named("suppressed.example");
     let host = hosts.host(&suppressed);
     for _ in 0..3 {
-        let forbid = |state: &HostState| Some((answered(&host.policy, state, 403), ()));
+        let forbid = |state: &HostState| (answered(&host.policy, state, 403), ());
         hosts.update(&host, forbid).await.unwrap();
     }
     drop(host);
@@ -74,7 +74,7 @@ fn change_often(hosts: &Arc<Hosts>, times: usize, changes: &mut JoinSet<()>) {
         let hosts = Arc::clone(hosts);
         changes.spawn(async move {
             let host = hosts.host(&Scope::named("changed.example"));
-            let answer = |state: &HostState| Some((answered(&host.policy, state, 200), ()));
+            let answer = |state: &HostState| (answered(&host.policy, state, 200), ());
             hosts.update(&host, answer).await.unwrap();
         });
     }

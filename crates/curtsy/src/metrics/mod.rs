@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use curtsy_core::audit::{Event, Record};
+use curtsy_core::audit::{Event, Outcome, Record};
 use curtsy_core::{Kind, Scope};
 
 use crate::client::Client;
@@ -92,11 +92,11 @@ impl Metrics {
     pub(crate) fn note(&self, record: &Record) {
         let Some(scope) = &record.scope else { return };
         match &record.event {
-            Event::Outcome {
+            Event::Outcome(Outcome {
                 failure,
                 latency_ms,
                 ..
-            } => self.change(|busiest| {
+            }) => self.change(|busiest| {
                 let tally = busiest.tally(scope);
                 match (record.status_code, failure.as_deref()) {
                     (Some(status), _) => tally.outcomes.add(status),
@@ -105,9 +105,7 @@ impl Metrics {
                     (None, _) => tally.outcomes.failed += 1,
                 }
                 if let Some(latency) = latency_ms {
-                    tally
-                        .head
-                        .observe(Duration::from_secs_f64(latency / 1000.0));
+                    tally.head.observe(*latency);
                 }
             }),
             Event::Deferred { .. } => self.change(|busiest| busiest.tally(scope).deferrals += 1),

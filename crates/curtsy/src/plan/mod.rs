@@ -289,7 +289,7 @@ async fn consult(
         .consult(&client.host_of(url)?, url, &client.shared.token, Guard::Any)
         .await?;
     Ok(match said {
-        Consulted::Access(access) => Ok(Some(access)),
+        Consulted::Access(access, _) => Ok(Some(access)),
         Consulted::Deferred(bound) => Err(Obstacle::Deferred(bound)),
         Consulted::Declined(_) => Err(Obstacle::Suppressed),
         Consulted::Failed(error) => Err(Obstacle::Failed(error.to_string())),

@@ -87,6 +87,7 @@ impl Client {
                 kind: Kind::Robots,
                 attempt,
                 own: Bound::FREE,
+                robots: None,
                 profile: self.shared.policies.profile_of(url),
                 traced: false,
             };

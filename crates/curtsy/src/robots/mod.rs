@@ -5,10 +5,11 @@
 mod fetch;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use curtsy_core::audit::{Entry, Event, Subject};
+use curtsy_core::audit::{Entry, Event, Noted, RobotsRead, Subject};
 use curtsy_core::robots::{
     Access, Fetched, Freshness, ProductToken, Reading, Unreachable, access, freshness, record,
 };
@@ -29,10 +30,15 @@ const ROBOTS_PREFIX: &str = "robots:";
 /// From so many files on, those that nobody is asking about are let go of; the store still has them.
 const MANY: usize = 4096;
 
+/// Crawlers of other names whose reading of one file is kept.
+const MOST_TOKENS: usize = 8;
+
 /// The robots files of a client.
 #[derive(Default)]
 pub(crate) struct RobotsCache {
     origins: Mutex<HashMap<Origin, Arc<OriginFile>>>,
+    /// How often a file was read for a crawler; departures cite the reading that lets them.
+    readings: AtomicU64,
 }
 
 /// One origin's file.
@@ -42,17 +48,32 @@ struct OriginFile {
     known: Mutex<Option<Known>>,
 }
 
-#[derive(Clone)]
 struct Known {
     fetched: Arc<Fetched>,
+    /// What it says to whom.
+    readings: Vec<Read>,
+}
+
+/// What a file says to one crawler.
+#[derive(Clone)]
+struct Read {
     token: ProductToken,
     access: Arc<Access>,
+    /// Its number.
+    reading: u64,
+}
+
+/// What is known of a file without asking anybody.
+enum Current {
+    Said(Consulted),
+    /// It is known, but not what it says to this crawler.
+    Unread(Arc<Fetched>),
 }
 
 /// What robots.txt lets a request do.
 pub(crate) enum Consulted {
-    /// Ask this.
-    Access(Arc<Access>),
+    /// Ask this, and cite the reading with this number.
+    Access(Arc<Access>, u64),
     /// The file cannot be had for now.
     Deferred(Bound),
     /// The scope is suppressed.
@@ -88,36 +109,42 @@ impl OriginFile {
         reading: &Reading,
         is_held: bool,
         now: Timestamp,
-    ) -> Option<Consulted> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.as_mut()?;
+    ) -> Option<Current> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.as_ref()?;
+        let read = known.readings.iter().find(|read| read.token == *token);
         // A host that could not be reached is not waited for by each of its URLs anew.
-        let stands = is_held && is_out_of_reach(&known.access);
+        let stands = is_held
+            && known
+                .readings
+                .iter()
+                .any(|read| is_out_of_reach(&read.access));
         if freshness(&known.fetched, reading, now) == Freshness::Ask && !stands {
             return None;
         }
-        if known.token != *token {
-            known.access = Arc::new(access(&known.fetched, token, reading, now));
-            known.token = token.clone();
-        }
-        Some(consulted(&known.fetched, Arc::clone(&known.access)))
+        Some(match read {
+            Some(read) => Current::Said(consulted(&known.fetched, read)),
+            None => Current::Unread(Arc::clone(&known.fetched)),
+        })
     }
 
-    fn know(
-        &self,
-        fetched: Fetched,
-        token: &ProductToken,
-        reading: &Reading,
-        now: Timestamp,
-    ) -> Consulted {
-        let access = Arc::new(access(&fetched, token, reading, now));
-        let said = consulted(&fetched, Arc::clone(&access));
-        let fetched = Arc::new(fetched);
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known {
-            fetched,
-            token: token.clone(),
-            access,
-        });
+    fn know(&self, fetched: &Arc<Fetched>, read: Read) -> Consulted {
+        let said = consulted(fetched, &read);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *known {
+            Some(known) if Arc::ptr_eq(&known.fetched, fetched) => {
+                if known.readings.len() == MOST_TOKENS {
+                    known.readings.remove(0);
+                }
+                known.readings.push(read);
+            }
+            known => {
+                *known = Some(Known {
+                    fetched: Arc::clone(fetched),
+                    readings: vec![read],
+                });
+            }
+        }
         said
     }
 }
@@ -135,9 +162,9 @@ fn is_out_of_reach(access: &Access) -> bool {
 }
 
 /// O3: a host that cannot be reached at all fails its URLs; one that answers 5xx or 429 defers them.
-fn consulted(fetched: &Fetched, access: Arc<Access>) -> Consulted {
-    let Access::Unreachable { retry_at, why } = &*access else {
-        return Consulted::Access(access);
+fn consulted(fetched: &Fetched, read: &Read) -> Consulted {
+    let Access::Unreachable { retry_at, why } = &*read.access else {
+        return Consulted::Access(Arc::clone(&read.access), read.reading);
     };
     match (fetched, transport_kind(*why)) {
         (Fetched::Failing { .. }, Some(kind)) => Consulted::Failed(Error::new(
@@ -164,7 +191,7 @@ impl Client {
             return Err(Error::new(ErrorKind::InvalidUrl, "not an http(s) URL"));
         };
         let said = self.look_up(host, url, &origin, token, guard).await?;
-        if let Consulted::Access(access) = &said {
+        if let Consulted::Access(access, _) = &said {
             self.note_crawl_delay(host, &origin, access).await?;
         }
         Ok(said)
@@ -197,8 +224,8 @@ impl Client {
             let now = self.now();
             entry.current(token, &reading, host.is_held(now), now)
         };
-        if let Some(known) = current() {
-            return Ok(known);
+        if let Some(Current::Said(said)) = current() {
+            return Ok(said);
         }
         let Ok(_turn) = entry.turn.acquire().await else {
             return Err(Error::new(
@@ -206,8 +233,11 @@ impl Client {
                 "the robots cache is closed",
             ));
         };
-        if let Some(known) = current() {
-            return Ok(known);
+        let read = |fetched| self.read(&entry, host, url, origin, token, fetched);
+        match current() {
+            Some(Current::Said(said)) => return Ok(said),
+            Some(Current::Unread(fetched)) => return read(fetched).await,
+            None => {}
         }
         let key = format!("{ROBOTS_PREFIX}{origin}");
         let stored = self
@@ -228,9 +258,7 @@ impl Client {
             // The client's lifetime is the copy's, in the preset that says so.
             && !reading.lenient
         {
-            let said = entry.know(stored.clone(), token, &reading, self.now());
-            self.record_reading(url, origin, &said).await?;
-            return Ok(said);
+            return read(Arc::new(stored.clone())).await;
         }
         let validators = before.as_ref().and_then(Fetched::validators).cloned();
         // Boxed, since it is large and seldom needed.
@@ -240,9 +268,26 @@ impl Client {
         };
         let fetched = record(before, answer, &reading, self.now());
         self.keep(&key, version, &fetched).await?;
-        let said = entry.know(fetched, token, &reading, self.now());
-        self.record_reading(url, origin, &said).await?;
-        Ok(said)
+        read(Arc::new(fetched)).await
+    }
+
+    /// Reads a file for a crawler. It is on record before anybody can go by it.
+    async fn read(
+        &self,
+        entry: &OriginFile,
+        host: &Host,
+        url: &Url,
+        origin: &Origin,
+        token: &ProductToken,
+        fetched: Arc<Fetched>,
+    ) -> Result<Consulted, Error> {
+        let read = Read {
+            token: token.clone(),
+            access: Arc::new(self.judge(&fetched, host, token)),
+            reading: 1 + self.shared.robots.readings.fetch_add(1, Ordering::Relaxed),
+        };
+        self.record_reading(url, origin, &read).await?;
+        Ok(entry.know(&fetched, read))
     }
 
     async fn keep(&self, key: &str, version: Version, fetched: &Fetched) -> Result<(), Error> {
@@ -281,43 +326,44 @@ impl Client {
                 return None;
             }
             let mut next = state.clone();
-            next.note_crawl_delay(origin, delay).then_some((next, ()))
+            next.note_crawl_delay(origin, delay).then_some(next)
         };
-        gate.patiently(|| gate.hosts.update(host, note)).await?;
+        let noted = Noted::CrawlDelay {
+            origin: origin.clone(),
+            delay_ms: delay.map(|delay| delay.as_secs_f64() * 1000.0),
+        };
+        gate.patiently(|| gate.hosts.note(host, &noted, note))
+            .await?;
         Ok(())
     }
 
-    async fn record_reading(
-        &self,
-        url: &Url,
-        origin: &Origin,
-        said: &Consulted,
-    ) -> Result<(), Error> {
-        let (label, delay) = match said {
-            Consulted::Access(access) => {
-                let label = match &**access {
-                    Access::Rules { .. } => "rules",
-                    Access::Allowed(_) => "allowed",
-                    Access::Forbidden(_) => "forbidden",
-                    Access::Unreachable { .. } => "unreachable",
-                };
-                (label, self.crawl_delay_of(access))
-            }
-            _ => ("unreachable", None),
+    async fn record_reading(&self, url: &Url, origin: &Origin, read: &Read) -> Result<(), Error> {
+        if !self.shared.audit.is_on() {
+            return Ok(());
+        }
+        let (label, rules) = match &*read.access {
+            Access::Rules { robots, .. } => ("rules", robots.records()),
+            Access::Allowed(_) => ("allowed", Vec::new()),
+            Access::Forbidden(_) => ("forbidden", Vec::new()),
+            Access::Unreachable { .. } => ("unreachable", Vec::new()),
         };
+        let delay = self.crawl_delay_of(&read.access);
         let (scope, _) = self.address(url)?;
         let subject = Subject {
             scope: &scope,
             url,
             kind: Kind::Robots,
             attempt: 1,
-            polite: self.shared.policies.policy_of(&scope).polite,
+            policy: &self.shared.policies.policy_of(&scope),
         };
-        let event = Event::RobotsRead {
+        let event = Event::RobotsRead(RobotsRead {
             origin: origin.to_string(),
             access: label.to_owned(),
             crawl_delay_ms: delay.map(|delay| delay.as_secs_f64() * 1000.0),
-        };
+            reading: read.reading,
+            agent: read.token.to_string(),
+            rules,
+        });
         let entry = Entry::of(&subject, event);
         self.shared.audit.record([entry]).await
     }

@@ -29,7 +29,7 @@ async fn t2_each_departure_is_on_record_before_the_request_arrives() {
             let path = head.split(' ').nth(1).unwrap().to_owned();
             let url = format!("http://{address}{path}");
             let is_departure = |record: &curtsy::core::audit::Record| {
-                matches!(record.event, Event::Departure { .. }) && record.url.as_ref() == Some(&url)
+                matches!(record.event, Event::Departure(_)) && record.url.as_ref() == Some(&url)
             };
             if !records(&log).iter().any(is_departure) {
                 unrecorded.push(path);

@@ -74,7 +74,7 @@ async fn h1_a_longer_wait_in_a_body_lengthens_the_one_in_the_head_and_is_on_reco
     let holds: Vec<_> = records(&log)
         .into_iter()
         .filter(|record| matches!(record.event, Event::HoldStarted { .. }))
-        .map(|record| (record.trigger.unwrap(), record.status_code))
+        .map(|record| (record.head.trigger.unwrap(), record.head.status_code))
         .collect();
     let expected = [
         ("429_retry_after".to_owned(), Some(429)),

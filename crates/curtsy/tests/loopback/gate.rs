@@ -28,7 +28,7 @@ async fn p1_robots_redirects_and_retries_depart_through_the_gate_like_any_page()
     }
     let kinds: Vec<_> = records(&log)
         .into_iter()
-        .filter(|record| matches!(record.event, Event::Departure { .. }))
+        .filter(|record| matches!(record.event, Event::Departure(_)))
         .map(|record| record.kind.unwrap().label())
         .collect();
     assert_eq!(kinds, ["robots", "page", "redirect", "retry"]);

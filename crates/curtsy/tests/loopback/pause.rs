@@ -37,7 +37,7 @@ async fn a_paused_scope_departs_nothing_until_it_is_resumed_and_another_goes_on(
         .into_iter()
         .filter(|record| is_told(&record.event));
     assert!(
-        told.map(|record| record.scope)
+        told.map(|record| record.head.scope)
             .eq([Some(scope.clone()), Some(scope)])
     );
 }

@@ -154,7 +154,7 @@ pub(crate) fn records(log: &Path) -> Vec<Record> {
 /// When requests really left, by their outcomes: microseconds.
 pub(crate) fn departed(records: &[Record]) -> Vec<u64> {
     let at = |record: &Record| match &record.event {
-        Event::Outcome { departed_at, .. } => Some(departed_at.as_micros()),
+        Event::Outcome(outcome) => Some(outcome.departed_at.as_micros()),
         _ => None,
     };
     records.iter().filter_map(at).collect()
