@@ -70,6 +70,22 @@ pub enum Failure {
 }
 
 impl Failure {
+    const ALL: [Self; 6] = [
+        Self::Dns,
+        Self::Refused,
+        Self::Reset,
+        Self::Timeout,
+        Self::Tls,
+        Self::Protocol,
+    ];
+
+    /// The failure with this label.
+    pub(crate) fn of_label(label: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|failure| failure.label() == label)
+    }
+
     /// The label in log and metrics.
     #[must_use]
     pub const fn label(self) -> &'static str {

@@ -80,6 +80,18 @@ impl Timestamp {
         self.format::<3>()
     }
 
+    /// An instant in RFC 3339; `None` for what is none.
+    pub(crate) fn from_rfc3339(text: &str) -> Option<Self> {
+        let instant: jiff::Timestamp = text.parse().ok()?;
+        Some(Self(u64::try_from(instant.as_microsecond()).unwrap_or(0)))
+    }
+
+    /// The same to the microsecond.
+    #[must_use]
+    pub(crate) fn to_rfc3339_micros(self) -> String {
+        self.format::<6>()
+    }
+
     fn format<const DIGITS: usize>(self) -> String {
         let micros = i64::try_from(self.0).unwrap_or(i64::MAX);
         match jiff::Timestamp::from_microsecond(micros) {
@@ -108,10 +120,7 @@ pub(crate) mod rfc3339 {
         deserializer: D,
     ) -> Result<Timestamp, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let instant: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
-        Ok(Timestamp(
-            u64::try_from(instant.as_microsecond()).unwrap_or(0),
-        ))
+        Timestamp::from_rfc3339(&text).ok_or_else(|| de::Error::custom("no instant in RFC 3339"))
     }
 
     pub(crate) mod optional {

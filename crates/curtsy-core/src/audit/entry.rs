@@ -6,7 +6,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::event::{BodyRead, Cited, Departure, Event, Outcome};
-use super::noted::Turn;
+use super::noted::{Noted, Turn};
 use super::record::{Head, Record};
 use super::redacted::redacted;
 use crate::breaker::Breaker;
@@ -130,7 +130,7 @@ impl Entry {
         subject: &Subject<'_>,
         heard: &Heard<'_>,
         observed: &Observed,
-        turn: Turn,
+        mut turn: Turn,
     ) -> Vec<Self> {
         let Attempt { seq, departed, .. } = *heard.attempt;
         let mut outcome = Outcome::of(seq, departed, observed.class);
@@ -147,6 +147,14 @@ impl Entry {
             }
             Answer::Failed(why) => outcome.failure = Some(why.label().to_owned()),
             Answer::Abandoned => outcome.failure = Some("abandoned".to_owned()),
+        }
+        // That it departed then is said once.
+        let own = Noted::Departed {
+            departure: seq,
+            at: departed,
+        };
+        if turn.noted == [own] {
+            turn.noted.clear();
         }
         let came_at = outcome.latency_ms.map(|latency| departed.after(latency));
         outcome.noted_at = Some(heard.at).filter(|at| Some(*at) != came_at);
@@ -286,6 +294,14 @@ impl Outcome {
         }
     }
 
+    /// Whether what it says apart of the wait and the quota is what its signal says.
+    pub(super) fn is_consistent(&self) -> bool {
+        let mut again = Self::of(self.departure, self.departed_at, self.class);
+        again.read(&self.signal);
+        let told = |of: &Self| (of.wait_ms, of.quota_remaining, of.quota_reset_ms);
+        told(self) == told(&again) && self.wait_from == again.wait_from
+    }
+
     /// Whether a hold may follow, whose jitter is drawn.
     fn may_hold(&self) -> bool {
         let is_well = matches!(self.class, Some(Class::Healthy | Class::Slow));
@@ -351,6 +367,22 @@ impl Said {
             Change::Suppressed { until } => said(Event::ScopeSuppressed { until: *until }, None),
             Change::SuppressionLifted => said(Event::SuppressionLifted {}, None),
         }
+    }
+
+    /// Whether the record says the same.
+    pub(super) fn is(&self, record: &Record) -> bool {
+        let told = [
+            record.base_delay_ms,
+            record.computed_delay_ms,
+            record.jitter_ms,
+        ];
+        self.event == record.event && self.trigger == record.trigger && self.delays_ms == told
+    }
+
+    /// What it is, for people.
+    pub(super) fn words(&self) -> String {
+        let trigger = self.trigger.as_deref().unwrap_or("itself");
+        format!("{:?}, caused by {trigger}", self.event)
     }
 
     fn with_delays(mut self, base: Duration, added: Duration) -> Self {

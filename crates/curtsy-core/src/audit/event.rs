@@ -38,6 +38,8 @@ pub enum Event {
         /// URLs by outcome.
         totals: std::collections::BTreeMap<String, u64>,
     },
+    /// A process begins to write. What it counts, it counts anew.
+    LogOpened {},
     /// The last lines were torn by a crash; the chain goes on from the last whole one.
     LogRecovered {
         /// Bytes of the torn line.

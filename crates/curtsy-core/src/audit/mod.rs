@@ -4,13 +4,14 @@
 //! pipeline and `prev` is the SHA-256 of the line before, so that a line removed, added or moved shows.
 //!
 //! The lines of a scope hold all that [`decide`](crate::decide) and [`observe`](crate::observe) were asked
-//! and what they answered, in the order of their `turn`, so that they can be asked again.
+//! and what they answered, in the order of their `turn`, so that [`verify`] can ask them again.
 
 mod entry;
 mod event;
 mod noted;
 mod record;
 mod redacted;
+pub mod verify;
 
 pub use entry::{Entry, Heard, Subject};
 pub use event::{BodyRead, Cited, Departure, Event, Outcome, RobotsRead};

@@ -347,7 +347,8 @@ fn beyond_patience(policy: &Policy, state: &HostState, bound: Bound, now: Timest
     policy.retry_after_over_cap == OverCap::Defer && until.since(now) > policy.max_retry_after
 }
 
-fn depart(
+/// The departure itself, whatever binds it.
+pub(crate) fn depart(
     policy: &Policy,
     state: &HostState,
     ask: &Ask,

@@ -77,12 +77,11 @@ impl Log {
                 lines: Vec::new(),
             }),
         };
-        if found.torn > 0 {
-            let recovered = Event::LogRecovered {
-                torn_bytes: found.torn,
-            };
-            log.write(&log.add([Entry::of_run(recovered)]))?;
-        }
+        let recovered = (found.torn > 0).then_some(Event::LogRecovered {
+            torn_bytes: found.torn,
+        });
+        let opened = recovered.into_iter().chain([Event::LogOpened {}]);
+        log.write(&log.add(opened.map(Entry::of_run)))?;
         Ok(log)
     }
 
@@ -255,10 +254,9 @@ mod tests {
             .unwrap();
         Audit::append(&path, "p", Clock::system()).unwrap();
         let records = records(&path);
-        assert_eq!(records.len(), 3);
-        assert!(records[1].1.is_none());
-        let recovered = records[2].1.clone().unwrap();
+        assert!(records[2].1.is_none());
+        let recovered = records[3].1.clone().unwrap();
         assert_eq!(recovered.event, Event::LogRecovered { torn_bytes: 6 });
-        assert_eq!((recovered.seq, &recovered.prev), (2, &hash));
+        assert_eq!((recovered.seq, &recovered.prev), (3, &hash));
     }
 }

@@ -7,8 +7,10 @@
 
 mod line;
 mod log;
+mod logs;
 mod segments;
 mod tail;
+mod verify;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use curtsy_core::audit::Entry;
 use crate::clock::Clock;
 use crate::error::Error;
 use log::Log;
+pub use logs::{LogLine, Logs};
 
 /// How large a file of the log becomes before another is begun, in bytes: 256 MiB.
 pub const DEFAULT_ROTATE_AT: u64 = 256 << 20;

@@ -18,11 +18,41 @@ const UNFINISHED: &str = "tmp";
 /// # Errors
 /// The directory cannot be read.
 pub(super) fn segments(path: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files: Vec<PathBuf> = filled(path)?.into_iter().map(|(_, file)| file).collect();
+    Ok(of(path)?.into_iter().map(|(.., file)| file).collect())
+}
+
+/// The files that a path stands for: the log itself with all that it filled before, or one of those alone.
+/// Each with the log that it is of, and its place in there.
+///
+/// # Errors
+/// The directory cannot be read.
+pub(super) fn of(path: &Path) -> io::Result<Vec<(PathBuf, u32, PathBuf)>> {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    if let Some((log, number)) = log_of(name) {
+        let log = path.with_file_name(log);
+        return Ok(vec![(log, number, path.to_owned())]);
+    }
+    let filled = filled(path)?.into_iter();
+    let mut files: Vec<_> = filled
+        .map(|(number, file)| (path.to_owned(), number, file))
+        .collect();
     if path.exists() {
-        files.push(path.to_owned());
+        files.push((path.to_owned(), u32::MAX, path.to_owned()));
     }
     Ok(files)
+}
+
+/// Of the name of a filled file the name of its log, and its number.
+fn log_of(name: &str) -> Option<(String, u32)> {
+    let plain = name.strip_suffix(".gz").unwrap_or(name);
+    let (stem, extension) = match plain.rsplit_once('.') {
+        Some((stem, extension)) => (stem, format!(".{extension}")),
+        None => (plain, String::new()),
+    };
+    let (stem, number) = stem.rsplit_once('-')?;
+    let is_number = number.len() >= 4 && number.bytes().all(|byte| byte.is_ascii_digit());
+    let number = number.parse().ok().filter(|_| is_number)?;
+    Some((format!("{stem}{extension}"), number))
 }
 
 /// The bytes of a file of a log, decompressed where it is.
@@ -93,11 +123,9 @@ fn filled(path: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(parent)? {
         let name = entry?.file_name();
-        let plain = name
-            .to_str()
-            .map(|name| name.strip_suffix(".gz").unwrap_or(name));
-        let number = plain.and_then(|plain| number_of(path, plain));
-        if let Some(number) = number {
+        if let Some((log, number)) = name.to_str().and_then(log_of)
+            && path.file_name() == Some(OsStr::new(&log))
+        {
             found.push((number, parent.join(name)));
         }
     }
@@ -105,18 +133,6 @@ fn filled(path: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     found.sort();
     found.dedup_by_key(|(number, _)| *number);
     Ok(found)
-}
-
-/// The number in the name of a file that the log at `path` has set aside.
-fn number_of(path: &Path, name: &str) -> Option<u32> {
-    let (stem, extension) = parts(path)?;
-    let number = name.strip_prefix(stem)?.strip_prefix('-')?;
-    let number = match extension {
-        Some(extension) => number.strip_suffix(extension)?.strip_suffix('.')?,
-        None => number,
-    };
-    let is_number = number.len() >= 4 && number.bytes().all(|byte| byte.is_ascii_digit());
-    number.parse().ok().filter(|_| is_number)
 }
 
 fn numbered(path: &Path, number: u32) -> PathBuf {
@@ -127,11 +143,6 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
         name.push(extension);
     }
     path.with_file_name(name)
-}
-
-fn parts(path: &Path) -> Option<(&str, Option<&str>)> {
-    let extension = path.extension().map(OsStr::to_str);
-    Some((path.file_stem()?.to_str()?, extension.flatten()))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -44,11 +44,12 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(scope: Scope, policy: Arc<Policy>) -> Self {
+    /// A scope that is met; its first turn is the one after `turn`.
+    pub(super) fn new(scope: Scope, policy: Arc<Policy>, turn: u64) -> Self {
         Self {
             key: format!("{SCOPE_PREFIX}{scope}"),
             scope,
-            record: Mutex::default(),
+            record: Mutex::new(Record::after(turn)),
             storing: Arc::default(),
             changed: Notify::new(),
             peers: tokio::sync::Mutex::default(),

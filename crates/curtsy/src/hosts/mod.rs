@@ -41,6 +41,8 @@ struct Met {
     hosts: HashMap<Scope, Arc<Host>>,
     /// How many there are when they are next gone through.
     sweep_at: usize,
+    /// No scope that was let go of has had a later turn: one that is met again goes on from there.
+    last_turn: u64,
 }
 
 impl Hosts {
@@ -52,6 +54,7 @@ impl Hosts {
             known: Mutex::new(Met {
                 hosts: HashMap::new(),
                 sweep_at: MANY,
+                last_turn: 0,
             }),
         }
     }
@@ -69,7 +72,7 @@ impl Hosts {
             known.sweep(self.clock.now());
         }
         let policy = self.policies.policy_of(scope);
-        let host = Arc::new(Host::new(scope.clone(), policy));
+        let host = Arc::new(Host::new(scope.clone(), policy, known.last_turn));
         known.hosts.insert(scope.clone(), Arc::clone(&host));
         host
     }
@@ -300,7 +303,7 @@ impl Drop for OpenTurn {
         if let Some(turn) = self.turn.take()
             && self.batch.get() != Some(&false)
         {
-            lock(&self.host.record).untold(turn.number);
+            lock(&self.host.record).untold(&turn);
         }
     }
 }
@@ -309,8 +312,14 @@ impl Met {
     /// Lets go of the scopes that nobody uses and that nobody would ask about. Twice as many as are left
     /// may then come, so that this costs little for each.
     fn sweep(&mut self, now: Timestamp) {
-        self.hosts
-            .retain(|_, host| Arc::strong_count(host) > 1 || !host.is_at_rest(now));
+        let last_turn = &mut self.last_turn;
+        self.hosts.retain(|_, host| {
+            let stays = Arc::strong_count(host) > 1 || !host.is_at_rest(now);
+            if !stays {
+                *last_turn = (*last_turn).max(lock(&host.record).turn());
+            }
+            stays
+        });
         self.sweep_at = MANY.max(2 * self.hosts.len());
     }
 }

@@ -79,6 +79,24 @@ pub(crate) enum Ahead {
 }
 
 impl Record {
+    /// Nothing is known; the first turn is the one after `turn`.
+    pub(super) fn after(turn: u64) -> Self {
+        Self {
+            course: Course {
+                turn,
+                begun: turn,
+                stands: turn,
+                ..Course::default()
+            },
+            ..Self::default()
+        }
+    }
+
+    /// The last turn.
+    pub(super) fn turn(&self) -> u64 {
+        self.course.turn
+    }
+
     pub(super) fn known(&self) -> Option<Known<'_>> {
         self.state().map(|state| Known {
             mark: self.mark,
@@ -124,9 +142,14 @@ impl Record {
     }
 
     /// Nobody is there any more to write the line of this turn: the next line tells the state instead.
-    pub(super) fn untold(&mut self, turn: u64) {
-        self.course.untold.push(turn);
-        self.course.tells = self.course.tells.or(Some(Because::Untold));
+    pub(super) fn untold(&mut self, turn: &Turn) {
+        let because = turn.read.as_ref().map(|read| read.because);
+        let course = &mut self.course;
+        if let Some(read) = &turn.read {
+            course.untold.extend(&read.untold);
+        }
+        course.untold.push(turn.number);
+        course.tells = course.tells.or(because).or(Some(Because::Untold));
     }
 
     /// Changes the state by a departure, which is to be told of by [`left`](Self::left).

@@ -1,6 +1,6 @@
 //! The client and the job against scripted origins on loopback.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr, clippy::unwrap_used)]
 
 mod alerts;
 mod audit;

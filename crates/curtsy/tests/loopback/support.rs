@@ -48,8 +48,10 @@ pub(crate) fn fast(change: impl FnOnce(&mut PolicyValues)) -> Policy {
     values.build().unwrap()
 }
 
+/// A client whose audit log must prove, when the test ends, that every rule was kept.
 pub(crate) fn builder(policy: Policy) -> ClientBuilder {
-    Client::builder().policy(policy)
+    let (_, _, audit) = log();
+    Client::builder().policy(policy).audit(audit)
 }
 
 pub(crate) fn client(change: impl FnOnce(&mut PolicyValues)) -> Client {
@@ -160,12 +162,54 @@ pub(crate) fn departed(records: &[Record]) -> Vec<u64> {
     records.iter().filter_map(at).collect()
 }
 
-/// A log in a directory of its own.
-pub(crate) fn log() -> (tempfile::TempDir, std::path::PathBuf, Audit) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("audit.jsonl");
+/// The logs of a test, in a directory of its own. When the test ends, they must prove that every rule was kept.
+struct Logs {
+    dir: tempfile::TempDir,
+    paths: Vec<std::path::PathBuf>,
+}
+
+thread_local! {
+    // A test has a thread of its own, which ends after its runtime.
+    static LOGS: std::cell::RefCell<Logs> = std::cell::RefCell::new(Logs {
+        dir: tempfile::tempdir().unwrap(),
+        paths: Vec::new(),
+    });
+}
+
+impl Drop for Logs {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        for path in &self.paths {
+            let Some(wrong) = violations(path) else {
+                continue;
+            };
+            let name = std::thread::current().name().map(str::to_owned);
+            let log = std::fs::read_to_string(path).unwrap_or_default();
+            eprintln!("{log}\n{name:?}: its log proves otherwise: {wrong:#?}");
+            // Nobody is left who could catch a panic.
+            std::process::exit(101);
+        }
+    }
+}
+
+/// What a log shows that must not be.
+pub(crate) fn violations(log: &Path) -> Option<Vec<curtsy::core::audit::verify::Violation>> {
+    let logs = curtsy::Logs::find(&[log.to_owned()]).unwrap();
+    let proof = logs.verify().unwrap();
+    Some(proof.violations).filter(|violations| !violations.is_empty())
+}
+
+/// A log that must prove, when the test ends, that every rule was kept.
+pub(crate) fn log() -> ((), std::path::PathBuf, Audit) {
+    let path = LOGS.with_borrow_mut(|logs| {
+        let path = logs.dir.path().join(format!("{}.jsonl", logs.paths.len()));
+        logs.paths.push(path.clone());
+        path
+    });
     let audit = Audit::append(&path, "test", Clock::system()).unwrap();
-    (dir, path, audit)
+    ((), path, audit)
 }
 
 /// A job of these URLs in a directory, on a queue that is gone with it.
