@@ -54,6 +54,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Plan(args) => command::plan::run(&args, &cli.global),
         Command::Explain(args) => command::explain::run(&args, &cli.global),
         Command::State { command, store } => command::state::run(&command, &store, &cli.global),
+        Command::Audit { command } => command::audit::run(&command),
         Command::Paper(args) => command::paper::run(&args, &cli.global),
         Command::Demo => command::demo::run(&cli.global),
     }

@@ -44,7 +44,10 @@ pub(crate) async fn of_job(
             id
         }
     };
-    open(fetch, &id, clock)
+    let audit = open(fetch, &id, clock)?;
+    let failed = |error: curtsy::Error| session::failure("the audit log", &error);
+    audit.check_tail(queue).await.map_err(failed)?;
+    Ok(audit)
 }
 
 /// The log of a run that is no job, under a pipeline of its own.
@@ -67,7 +70,7 @@ pub(crate) fn started(settings: &Settings) -> Entry {
 }
 
 fn open(fetch: &FetchSettings, id: &str, clock: &Clock) -> Result<Audit, Failure> {
-    Audit::append(&fetch.audit, id, clock.clone())
+    Audit::append_rotating(&fetch.audit, id, clock.clone(), fetch.audit_size.0)
         .map_err(|error| session::failure("the audit log", &error))
 }
 

@@ -28,7 +28,7 @@ pub use curtsy_core as core;
 pub use curtsy_store as store;
 
 pub use alert::{AlertOptions, AlertWatch, Alerts};
-pub use audit::{Audit, DEFAULT_ROTATE_AT, LogLine, Logs};
+pub use audit::{Audit, DEFAULT_ROTATE_AT, KeptTail, LogLine, Logs};
 pub use client::{
     Client, ClientBuilder, DEFAULT_CONCURRENCY, DEFAULT_USER_AGENT, Explanation, Request,
     RobotsReport, RobotsSay, ScopeView,

@@ -41,9 +41,4 @@ impl Telling {
         }
         self.audit.record(entries).await
     }
-
-    /// The number and the hash of the log's last line.
-    pub(crate) fn tail(&self) -> Option<(u64, String)> {
-        self.audit.tail()
-    }
 }

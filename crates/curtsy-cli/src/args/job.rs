@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueHint};
 
 use super::{ConnectionArgs, CopyArgs, PaceArgs, StoreArgs, WatchingArgs};
-use crate::value::{JobName, QueueUrl, read};
+use crate::value::{JobName, QueueUrl, Size, read};
 
 /// `curtsy fetch`.
 #[derive(Args, Debug)]
@@ -135,6 +135,9 @@ pub(crate) struct JobArgs {
     /// Audit log, JSON Lines [default: DIR/.curtsy/audit.jsonl]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) audit: Option<PathBuf>,
+    /// Size at which the audit log goes on in another file, and this one is compressed [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = read::<Size>)]
+    pub(crate) audit_size: Option<Size>,
 }
 
 /// `curtsy plan`: takes the options of `fetch`, to tell what they would come to.

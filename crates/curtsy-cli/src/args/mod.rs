@@ -3,6 +3,7 @@
 //! An option that may also stand in the environment or in a file is `None` (a switch: `false`) where it was
 //! not given; [`settings`](crate::settings) puts the sources together. Defaults stand in the help lines.
 
+mod audit;
 mod complaint;
 mod connection;
 mod job;
@@ -23,6 +24,7 @@ use crate::failure::{Exit, Failure};
 use crate::output;
 use crate::value::{QueueUrl, read};
 
+pub(crate) use audit::{AuditCommand, AuditReportArgs, AuditVerifyArgs, LogArgs};
 pub(crate) use connection::{ConnectionArgs, StoreArgs};
 pub(crate) use job::{
     ExplainArgs, FetchArgs, GetArgs, JobArgs, JobCommand, Options, PlanArgs, RobotsArgs,
@@ -112,6 +114,12 @@ pub(crate) enum Command {
         /// Where it lies.
         #[command(flatten)]
         store: StoreArgs,
+    },
+    /// Prove and show what was sent, from the audit logs of jobs
+    Audit {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: AuditCommand,
     },
     /// Look at the configuration
     Config {

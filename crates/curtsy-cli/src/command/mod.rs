@@ -1,5 +1,6 @@
 //! The subcommands, one file or folder each.
 
+pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;

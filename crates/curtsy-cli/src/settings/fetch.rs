@@ -54,6 +54,8 @@ pub(crate) struct FetchSettings {
     pub(crate) lease: Duration,
     /// The audit log. Default `.curtsy/audit.jsonl` in `out`.
     pub(crate) audit: PathBuf,
+    /// The size at which it goes on in another file, at least 1 byte. Default 256 MiB.
+    pub(crate) audit_size: Size,
     /// Where metrics are served. Default nowhere.
     pub(crate) metrics: Option<ListenAddr>,
     /// Where the live page is served. Default nowhere.
@@ -109,6 +111,7 @@ pub(super) fn read(
         job: JobName::default_job(),
         lease: curtsy::DEFAULT_LEASE,
         audit: PathBuf::new(),
+        audit_size: Size(curtsy::DEFAULT_ROTATE_AT),
         metrics: None,
         dashboard: None,
         dashboard_token: None,
@@ -159,6 +162,16 @@ pub(super) fn read(
         key("audit").flag("--audit"),
         job.audit.clone(),
         &mut f.audit,
+    )?;
+    layers.set(
+        key("audit_size").flag("--audit-size"),
+        job.audit_size,
+        &mut f.audit_size,
+    )?;
+    layers.check(
+        "audit_size",
+        f.audit_size > Size(0),
+        "must be at least 1 byte",
     )?;
     set_watching(layers, flags, &mut f)?;
     layers.set(key("json").flag("--json"), on(flags.json), &mut f.json)?;

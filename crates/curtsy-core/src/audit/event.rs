@@ -45,6 +45,13 @@ pub enum Event {
         /// Bytes of the torn line.
         torn_bytes: u64,
     },
+    /// The log was found shorter than the job's database knows it to have been.
+    TailMissing {
+        /// The last line that was found.
+        found: u64,
+        /// The last line that is known to have been written.
+        known: u64,
+    },
     /// A robots.txt was read, or could not be.
     RobotsRead(RobotsRead),
     /// A URL is disallowed (O4).

@@ -9,6 +9,7 @@ use curtsy_core::Policy;
 use curtsy_core::audit::{Entry, Event};
 
 use super::line::hash_of;
+use super::tail::KeptTail;
 use super::{segments, tail};
 use crate::clock::Clock;
 use crate::error::Error;
@@ -21,6 +22,8 @@ pub(super) struct Log {
     clock: Clock,
     /// How large the file becomes before another is begun.
     rotate_at: u64,
+    /// The last line of the pipeline when it was opened.
+    found: u64,
     tail: Mutex<Tail>,
 }
 
@@ -66,6 +69,7 @@ impl Log {
             pipeline_id: pipeline_id.to_owned(),
             clock,
             rotate_at,
+            found: found.seq,
             tail: Mutex::new(Tail {
                 file,
                 length: found.length + u64::from(found.torn > 0),
@@ -104,10 +108,23 @@ impl Log {
         written.clone()
     }
 
-    /// The number and the hash of the last line.
-    pub(super) fn tail(&self) -> (u64, String) {
+    /// The last line.
+    pub(super) fn tail(&self) -> KeptTail {
         let tail = self.lock();
-        (tail.seq, tail.hash.clone())
+        KeptTail {
+            pipeline_id: self.pipeline_id.clone(),
+            seq: tail.seq,
+            hash: tail.hash.clone(),
+        }
+    }
+
+    /// The number of the last line when it was opened.
+    pub(super) fn found(&self) -> u64 {
+        self.found
+    }
+
+    pub(super) fn pipeline_id(&self) -> &str {
+        &self.pipeline_id
     }
 
     fn append(&self, tail: &mut Tail) -> io::Result<()> {
@@ -245,7 +262,7 @@ mod tests {
         let path = dir.path().join("audit.jsonl");
         let audit = Audit::append(&path, "p", Clock::system()).unwrap();
         audit.record([entry()]).await.unwrap();
-        let (_, hash) = audit.tail().unwrap();
+        let hash = audit.tail().unwrap().hash;
         OpenOptions::new()
             .append(true)
             .open(&path)

@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::error::Error;
 use log::Log;
 pub use logs::{LogLine, Logs};
+pub use tail::KeptTail;
 
 /// How large a file of the log becomes before another is begun, in bytes: 256 MiB.
 pub const DEFAULT_ROTATE_AT: u64 = 256 << 20;
@@ -71,9 +72,9 @@ impl Audit {
         log.write(&batch)
     }
 
-    /// The number and the hash of the last line, for the job's database: so that a cut tail shows.
+    /// The last line.
     #[must_use]
-    pub fn tail(&self) -> Option<(u64, String)> {
+    pub fn tail(&self) -> Option<KeptTail> {
         self.0.as_ref().map(|log| log.tail())
     }
 

@@ -1,11 +1,81 @@
-//! What an existing log ends with.
+//! What a log ends with: as it is found, and as the job's database knows it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use curtsy_core::audit::{Entry, Event};
+use curtsy_store::Queue;
+use serde::{Deserialize, Serialize};
+
 use super::line::{MAX_LINE, hash_of, parse};
-use super::segments;
+use super::{Audit, segments};
+use crate::error::{Error, ErrorKind};
+
+/// Under this name the job's database keeps the end of its log.
+const KEPT: &str = "audit_tail";
+
+/// The end of a log as the job's database knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptTail {
+    /// Of which run.
+    pub pipeline_id: String,
+    /// The number of a line that was written.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+impl KeptTail {
+    /// What the job's database knows.
+    ///
+    /// # Errors
+    /// The queue failed.
+    pub async fn of(queue: &dyn Queue) -> Result<Option<Self>, Error> {
+        let kept = queue.meta(KEPT).await?;
+        kept.map(|kept| serde_json::from_slice(&kept))
+            .transpose()
+            .map_err(|error| {
+                let why = "what the job's database keeps of its audit log cannot be read";
+                Error::new(ErrorKind::Store(curtsy_store::StoreErrorKind::Damaged), why)
+                    .caused_by(error)
+            })
+    }
+}
+
+impl Audit {
+    /// Keeps the end of the log in the job's database, so that a tail that is cut off shows. The file has that
+    /// line by then.
+    ///
+    /// # Errors
+    /// The queue failed.
+    pub async fn keep_tail(&self, queue: &dyn Queue) -> Result<(), Error> {
+        let Some(log) = &self.0 else { return Ok(()) };
+        let value = serde_json::to_vec(&log.tail()).map_err(|error| {
+            Error::new(ErrorKind::Configuration, "the end of the log has no words").caused_by(error)
+        })?;
+        Ok(queue.set_meta(vec![(KEPT.to_owned(), value)]).await?)
+    }
+
+    /// Puts on record where the log ends before what the job's database knows: from now on it would not show.
+    ///
+    /// # Errors
+    /// The queue or the log failed.
+    pub async fn check_tail(&self, queue: &dyn Queue) -> Result<(), Error> {
+        let (Some(log), Some(kept)) = (&self.0, KeptTail::of(queue).await?) else {
+            return Ok(());
+        };
+        let found = log.found();
+        if kept.pipeline_id == log.pipeline_id() && kept.seq > found {
+            let event = Event::TailMissing {
+                found,
+                known: kept.seq,
+            };
+            self.record([Entry::of_run(event)]).await?;
+        }
+        Ok(())
+    }
+}
 
 /// What an existing log ends with.
 #[derive(Debug)]

@@ -3,15 +3,20 @@
 use curtsy_core::audit::verify::{Proof, Verifier};
 
 use super::logs::{LogLine, Logs};
+use super::tail::KeptTail;
 use crate::error::Error;
 
 impl Logs {
-    /// Proves from these logs together that every rule was kept; see [`Verifier`] for what that is.
+    /// Proves from these logs together that every rule was kept; see [`Verifier`] for what that is. `kept` is
+    /// what a job's database knows of the end of one of them.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn verify(&self) -> Result<Proof, Error> {
+    pub fn verify(&self, kept: Option<&KeptTail>) -> Result<Proof, Error> {
         let mut verifier = Verifier::default();
+        if let Some(kept) = kept {
+            verifier.expect(&kept.pipeline_id, kept.seq, &kept.hash);
+        }
         self.read(|line| match line {
             LogLine::Record { at, record, hash } => verifier.take(at, *record, hash),
             LogLine::Unreadable {

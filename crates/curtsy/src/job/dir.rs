@@ -68,7 +68,13 @@ impl JobDir {
     /// The audit log, where no other place is given.
     #[must_use]
     pub fn audit(&self) -> PathBuf {
-        self.path.join(".curtsy/audit.jsonl")
+        Self::audit_in(&self.path)
+    }
+
+    /// The audit log of the job in this directory, whoever works in it, where no other place was given.
+    #[must_use]
+    pub fn audit_in(path: &Path) -> PathBuf {
+        path.join(".curtsy/audit.jsonl")
     }
 
     /// The manifest.

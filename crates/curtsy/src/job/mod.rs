@@ -259,13 +259,8 @@ impl Job {
             reasons = summary::write_manifest(&*shared.queue, &dir).await?;
             refresh::end(&*shared.queue).await?;
         }
-        if let Some((seq, hash)) = shared.client.shared.audit.tail() {
-            let value = serde_json::json!({ "seq": seq, "hash": hash }).to_string();
-            shared
-                .queue
-                .set_meta(vec![("audit_tail".to_owned(), value.into_bytes())])
-                .await?;
-        }
+        let audit = &shared.client.shared.audit.audit;
+        audit.keep_tail(&*shared.queue).await?;
         summary::of(&shared, started, interrupted, reasons).await
     }
 

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::Shared;
 use super::manifest::Outcome;
+use crate::audit::Audit;
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
 use crate::sink::{Durable, Groups, Sink};
@@ -29,6 +30,7 @@ pub(super) struct Recorder {
 struct Books {
     queue: Arc<dyn Queue>,
     gate: Arc<Gate>,
+    audit: Audit,
     manifest: Manifest,
     progress: Weak<Shared>,
 }
@@ -47,6 +49,7 @@ impl Recorder {
         let mut books = Books {
             queue: Arc::clone(&shared.queue),
             gate: Arc::clone(&shared.client.shared.gate),
+            audit: shared.client.shared.audit.audit.clone(),
             manifest: Manifest::open(manifest)?,
             progress: Arc::downgrade(shared),
         };
@@ -99,7 +102,12 @@ impl Books {
             let settlements = group.iter().map(settlement).collect();
             Ok(self.queue.settle(settlements).await?)
         };
-        let settled = self.gate.persistently(settle).await?;
+        // Both in one commit, where the queue puts together what comes at once.
+        let keep = || self.audit.keep_tail(&*self.queue);
+        let (settled, kept) =
+            tokio::join!(self.gate.persistently(settle), self.gate.persistently(keep));
+        let settled = settled?;
+        kept?;
         let is_new = |ended: &&Durable| !settled.stale.contains(&ended.id);
         let new: Vec<&Durable> = group.iter().filter(is_new).collect();
         self.manifest.append(&new)?;

@@ -92,7 +92,8 @@ async fn h11_every_hold_rate_and_delay_change_is_on_record_with_its_trigger_and_
         assert_eq!(record.pipeline_id, "test");
         prev = sha256(line.as_bytes());
     }
-    assert_eq!(audit.tail(), Some((records.len() as u64, prev)));
+    let tail = audit.tail().unwrap();
+    assert_eq!((tail.seq, tail.hash), (records.len() as u64, prev));
 }
 
 #[tokio::test]

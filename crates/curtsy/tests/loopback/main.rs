@@ -30,5 +30,6 @@ mod robots_bodies;
 mod store;
 mod support;
 mod suppression;
+mod tamper;
 mod waits;
 mod warc;

@@ -197,7 +197,7 @@ impl Drop for Logs {
 /// What a log shows that must not be.
 pub(crate) fn violations(log: &Path) -> Option<Vec<curtsy::core::audit::verify::Violation>> {
     let logs = curtsy::Logs::find(&[log.to_owned()]).unwrap();
-    let proof = logs.verify().unwrap();
+    let proof = logs.verify(None).unwrap();
     Some(proof.violations).filter(|violations| !violations.is_empty())
 }
 

@@ -104,7 +104,7 @@ async fn fetch(source: Source, settings: &Settings) -> Result<Exit, Failure> {
     };
     let writes_files = options.bodies == Bodies::Files;
     let failed = |error: curtsy::Error| session::failure("fetch", &error);
-    let job = Job::open(client.clone(), queue, dir, options)
+    let job = Job::open(client.clone(), Arc::clone(&queue), dir, options)
         .await
         .map_err(failed)?;
 
@@ -157,6 +157,7 @@ async fn fetch(source: Source, settings: &Settings) -> Result<Exit, Failure> {
         })])
         .await
         .map_err(failed)?;
+    audit.keep_tail(&*queue).await.map_err(failed)?;
     report::write(&summary, bad_lines, fetch)?;
     Ok(exit(&summary, bad_lines))
 }

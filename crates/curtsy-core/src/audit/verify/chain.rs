@@ -11,6 +11,10 @@ const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca49599
 pub(super) struct Chain {
     pub(super) seq: u64,
     pub(super) hash: String,
+    /// A line that is known to have been written, and its hash.
+    pub(super) expected: Option<(u64, String)>,
+    /// Where the last line stands.
+    last: Place,
 }
 
 impl Default for Chain {
@@ -18,6 +22,8 @@ impl Default for Chain {
         Self {
             seq: 0,
             hash: OF_NOTHING.to_owned(),
+            expected: None,
+            last: Place { file: 0, line: 0 },
         }
     }
 }
@@ -57,6 +63,26 @@ impl Chain {
             };
             findings.add(at, Rule::Chain, what);
         }
-        (self.seq, self.hash) = (head.seq, hash);
+        if let Some((seq, known)) = &self.expected
+            && *seq == head.seq
+        {
+            if *known != hash {
+                let what = "it is not the line that the job's database knows of by this number";
+                findings.add(at, Rule::Chain, what);
+            }
+            self.expected = None;
+        }
+        (self.seq, self.hash, self.last) = (head.seq, hash, at);
+    }
+
+    /// No line follows.
+    pub(super) fn finish(&self, pipeline: &str, findings: &mut Findings) {
+        if let Some((known, _)) = &self.expected {
+            let what = format!(
+                "line {known} of {pipeline:?}, which the job's database knows of, is not here: it ends with line {}",
+                self.seq
+            );
+            findings.add(self.last, Rule::Chain, what);
+        }
     }
 }

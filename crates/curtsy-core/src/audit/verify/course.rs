@@ -2,22 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::group::Group;
 use super::violation::{Findings, Place, Rule, exact};
 use crate::audit::entry::Said;
-use crate::audit::{Because, BodyRead, Departure, Event, Noted, Outcome, StateRead};
+use crate::audit::{Because, BodyRead, Departure, Event, Head, Noted, Outcome, StateRead};
 use crate::decision::{Bound, Decision, Permit};
 use crate::observe::{Attempt, Observed, observe, observe_body};
 use crate::outcome::{Answer, Failure, Kind};
 use crate::pace::{Ask, decide, depart};
-use crate::policy::Policy;
+use crate::policy::{PER_HOST_CEILING, Policy};
 use crate::state::HostState;
 use crate::time::millis;
 use crate::{Breaker, Draw, Scope, Timestamp};
 
 /// So many turns may be on record before one that comes first: more than are ever under way at once.
 const AHEAD: usize = 256;
+
+/// What was under way when a process was cut off can lack a turn that comes before it, and nothing else: lines
+/// are written right when their turn is taken.
+const UNDER_WAY: Duration = Duration::from_secs(1);
 
 /// What is known of a scope as one pipeline has it.
 #[derive(Debug, Default)]
@@ -31,8 +36,28 @@ pub(super) struct Course {
     /// The state after the last turn, and the policy; `None` where it cannot be known until it is told.
     known: Option<(HostState, Arc<Policy>)>,
     /// The departures without an outcome.
-    open: BTreeMap<u64, Timestamp>,
+    open: BTreeMap<u64, Open>,
     pub(super) tally: Tally,
+}
+
+/// A departure without an outcome.
+#[derive(Debug)]
+struct Open {
+    permitted_at: Timestamp,
+    url: Option<String>,
+    kind: Option<Kind>,
+    attempt: Option<u32>,
+}
+
+impl Open {
+    fn of(head: &Head, departure: &Departure) -> Self {
+        Self {
+            permitted_at: departure.permitted_at,
+            url: head.url.clone(),
+            kind: head.kind,
+            attempt: head.attempt,
+        }
+    }
 }
 
 /// How far a course was replayed.
@@ -57,9 +82,9 @@ impl Course {
     }
 
     /// The Crawl-delay or the least configured delay: what is between any two departures.
-    pub(super) fn least_interval(&self) -> std::time::Duration {
+    pub(super) fn least_interval(&self) -> Duration {
         let Some((state, policy)) = &self.known else {
-            return std::time::Duration::ZERO;
+            return Duration::ZERO;
         };
         let asked = state.crawl_delay().filter(|_| policy.respect_robots);
         let configured = policy.delay.map(|delay| delay.min());
@@ -105,8 +130,8 @@ impl Course {
     }
 
     /// Another process begins.
-    pub(super) fn begin_anew(&mut self, findings: &mut Findings) {
-        self.cut_off(findings);
+    pub(super) fn begin_anew(&mut self, ended: Option<Timestamp>, findings: &mut Findings) {
+        self.cut_off(ended, findings);
         *self = Self {
             tally: self.tally,
             known: self.known.take(),
@@ -114,16 +139,24 @@ impl Course {
         };
     }
 
-    /// The log ends, or the process did.
-    pub(super) fn cut_off(&mut self, findings: &mut Findings) {
-        self.tally.cut_off += self.waiting.len() as u64;
+    /// The log ends, or the process did; its last line was written at `ended`.
+    pub(super) fn cut_off(&mut self, ended: Option<Timestamp>, findings: &mut Findings) {
         let waiting = std::mem::take(&mut self.waiting);
-        // Only what was under way at once can have lost one that comes before it.
-        if waiting.len() > 2 * crate::policy::PER_HOST_CEILING as usize
-            && let Some(group) = waiting.into_values().next()
-        {
-            let what = format!("turn {} of its scope is not on record", self.next);
-            findings.add(group.at, Rule::Record, what);
+        let number = waiting.len();
+        self.tally.cut_off += number as u64;
+        let per_host = self
+            .policy()
+            .map_or(PER_HOST_CEILING, |policy| policy.per_host);
+        let Some(first) = waiting.into_values().next() else {
+            return;
+        };
+        let written = Timestamp::from_rfc3339(&first.head.timestamp);
+        let is_late = written
+            .zip(ended)
+            .is_some_and(|(written, ended)| ended.since(written) <= UNDER_WAY);
+        if !is_late || number > 2 * per_host as usize {
+            let what = format!("turn {} of its scope is not on record", self.next.max(1));
+            findings.add(first.at, Rule::Record, what);
         }
     }
 
@@ -147,12 +180,14 @@ impl Course {
             policy: &policy,
             group: &group,
             is_same: true,
+            is_cut_off: false,
             findings,
         };
+        asked.check_head();
         let next = match &group.event {
             Event::Departure(departure) => {
                 self.open
-                    .insert(departure.departure, departure.permitted_at);
+                    .insert(departure.departure, Open::of(&group.head, departure));
                 asked.depart(&state, departure)
             }
             Event::Outcome(outcome) => {
@@ -164,7 +199,8 @@ impl Course {
             Event::BodyRead(read) => asked.read(&state, read),
             _ => state,
         };
-        self.tally.replayed += u64::from(asked.is_same);
+        self.tally.replayed += u64::from(asked.is_same && !asked.is_cut_off);
+        self.tally.cut_off += u64::from(asked.is_cut_off);
         self.known = Some((next, policy));
     }
 
@@ -185,7 +221,7 @@ impl Course {
         match &group.event {
             Event::Departure(departure) => {
                 self.open
-                    .insert(departure.departure, departure.permitted_at);
+                    .insert(departure.departure, Open::of(&group.head, departure));
                 if departure.permitted_at < departure.not_before {
                     let what = early(departure.permitted_at, departure.not_before);
                     findings.add(group.at, Rule::of(departure.reason), what);
@@ -230,6 +266,7 @@ struct Asked<'a> {
     policy: &'a Policy,
     group: &'a Group,
     is_same: bool,
+    is_cut_off: bool,
     findings: &'a mut Findings,
 }
 
@@ -320,24 +357,63 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// What every line of a turn says.
+    fn check_head(&mut self) {
+        let head = &self.group.head;
+        if head.compliance_flag != self.policy.polite {
+            self.wrong(
+                Rule::Record,
+                "whether the rules were on is not what its policy says",
+            );
+        }
+        let host = head.url.as_deref().and_then(host_of);
+        if head.target_domain.as_deref() != host {
+            self.wrong(Rule::Record, "its target_domain is not the host of its URL");
+        }
+        let delays = [head.base_delay_ms, head.computed_delay_ms, head.jitter_ms];
+        let (has_trigger, has_status) = match &self.group.event {
+            Event::Departure(_) => (true, false),
+            Event::Outcome(outcome) => (false, outcome.failure.is_none()),
+            _ => (false, true),
+        };
+        if delays != [None; 3]
+            || has_trigger != head.trigger.is_some()
+            || has_status != head.status_code.is_some()
+        {
+            self.wrong(
+                Rule::Record,
+                "it has a delay, a trigger or a status that it cannot have",
+            );
+        }
+    }
+
     /// An answer comes to a request that departed.
     fn check_departed(
         &mut self,
-        open: &mut BTreeMap<u64, Timestamp>,
+        open: &mut BTreeMap<u64, Open>,
         departure: u64,
         departed_at: Timestamp,
     ) {
+        let head = &self.group.head;
         match open.remove(&departure) {
             None => {
                 let what =
                     format!("departure {departure} is not on record, or was answered before");
                 self.wrong(Rule::Record, what);
             }
-            Some(permitted_at) if departed_at < permitted_at => {
-                let what = early(departed_at, permitted_at);
+            Some(open) if departed_at < open.permitted_at => {
+                let what = early(departed_at, open.permitted_at);
                 self.wrong(
                     Rule::Bound,
                     format!("{what}: that is when it was permitted"),
+                );
+            }
+            Some(open)
+                if (&open.url, open.kind, open.attempt) != (&head.url, head.kind, head.attempt) =>
+            {
+                self.wrong(
+                    Rule::Record,
+                    "it is not the request that departed by this number",
                 );
             }
             Some(_) => {}
@@ -427,6 +503,7 @@ impl<'a> Asked<'a> {
         for change in &observed.changes {
             let said = Said::of(change);
             match told.next() {
+                None if self.group.is_last => self.is_cut_off = true,
                 None => {
                     let what = format!("{} follows from it, and is not on record", said.words());
                     self.wrong(Rule::Change, what);
@@ -451,4 +528,15 @@ fn early(at: Timestamp, not_before: Timestamp) -> String {
         exact(at),
         exact(not_before)
     )
+}
+
+/// The host of a URL that has neither user nor password.
+fn host_of(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?']).next()?;
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    match authority.rsplit_once(':') {
+        Some((host, port)) if is_port(port) => Some(host),
+        _ => Some(authority),
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::violation::Place;
+use crate::Scope;
 use crate::audit::{Event, Head, Record, StateRead};
 use crate::policy::Policy;
 
@@ -16,12 +17,16 @@ pub(super) struct Group {
     pub(super) lead: Lead,
     /// What followed from it, by its own account.
     pub(super) changes: Vec<(Place, Record)>,
+    /// Whether its process wrote nothing after it: it may have come no further.
+    pub(super) is_last: bool,
 }
 
 /// What stands before the event of a turn.
 #[derive(Debug, Default)]
 pub(super) struct Lead {
     pub(super) state: Option<(StateRead, Arc<Policy>)>,
+    /// Of what scope and turn that is.
+    pub(super) of: Option<(Scope, u64)>,
     /// Whether it says that the departure is a probe.
     pub(super) half_open: Option<Place>,
 }

@@ -101,6 +101,8 @@ struct Pipeline {
     name: Arc<str>,
     store: Arc<str>,
     chain: Chain,
+    /// When the last line was written.
+    written: String,
     policies: HashMap<u64, Arc<Policy>>,
     readings: Readings,
     courses: HashMap<Scope, Course>,
@@ -111,6 +113,13 @@ struct Pipeline {
 }
 
 impl Verifier {
+    /// What is known from elsewhere: that a run has written this line, and its hash.
+    pub fn expect(&mut self, pipeline_id: &str, seq: u64, hash: &str) {
+        let pipeline = self.pipelines.entry(pipeline_id.to_owned());
+        let pipeline = pipeline.or_insert_with(|| Pipeline::new(pipeline_id));
+        pipeline.chain.expected = Some((seq, hash.to_owned()));
+    }
+
     /// Takes the next line and its hash in hex.
     pub fn take(&mut self, at: Place, record: Record, hash: String) {
         self.note_torn(at, Some(&record.event));
@@ -153,9 +162,14 @@ impl Verifier {
         }
         let mut tails = BTreeMap::new();
         for (name, mut pipeline) in self.pipelines {
+            if let Some(open) = &mut pipeline.open {
+                open.is_last = true;
+            }
             pipeline.close(&mut self.findings);
+            pipeline.chain.finish(&name, &mut self.findings);
+            let ended = Timestamp::from_rfc3339(&pipeline.written);
             for course in pipeline.courses.values_mut() {
-                course.cut_off(&mut self.findings);
+                course.cut_off(ended, &mut self.findings);
                 let tally = course.tally;
                 self.summary.replayed += tally.replayed;
                 self.summary.not_replayed += tally.unknown;
@@ -215,6 +229,7 @@ impl Pipeline {
             // Of a pipeline that does not tell its store nobody else is known to share it.
             store: format!("of {name}").into(),
             chain: Chain::default(),
+            written: String::new(),
             policies: HashMap::new(),
             readings: Readings::default(),
             courses: HashMap::new(),
@@ -225,6 +240,13 @@ impl Pipeline {
 
     fn take(&mut self, at: Place, record: Record, hash: String, desk: &mut Desk<'_>) {
         self.chain.take(&record.head, hash, at, desk.findings);
+        // Of a process that begins, the one before is of interest yet.
+        if !matches!(
+            record.event,
+            Event::LogOpened {} | Event::LogRecovered { .. }
+        ) {
+            record.timestamp.clone_into(&mut self.written);
+        }
         if let Event::HoldStarted { until } = &record.event {
             self.hold(&record, *until, desk);
         }
@@ -236,6 +258,11 @@ impl Pipeline {
                     .add(at, Rule::Change, "it follows from no answer on record"),
             }
             return;
+        }
+        if let (Event::LogOpened {} | Event::LogRecovered { .. }, Some(open)) =
+            (&record.event, &mut self.open)
+        {
+            open.is_last = true;
         }
         self.close(desk.findings);
         match record.event {
@@ -255,11 +282,19 @@ impl Pipeline {
     fn note(&mut self, at: Place, record: Record, desk: &mut Desk<'_>) {
         match record.event {
             Event::LogOpened {} => {
+                let ended = Timestamp::from_rfc3339(&self.written);
                 self.policies.clear();
                 self.readings = Readings::default();
                 for course in self.courses.values_mut() {
-                    course.begin_anew(desk.findings);
+                    course.begin_anew(ended, desk.findings);
                 }
+            }
+            Event::TailMissing { found, known } => {
+                let what = format!(
+                    "lines {} to {known} were missing when it was opened",
+                    found + 1
+                );
+                desk.findings.add(at, Rule::Chain, what);
             }
             Event::RunStarted { store, .. } => {
                 // What is kept in memory only, nobody shares.
@@ -284,9 +319,11 @@ impl Pipeline {
 
     fn find(&mut self, at: Place, record: Record, findings: &mut Findings) {
         self.no_lead(at, findings);
-        let Event::StateRead(read) = record.event else {
+        let Record { head, event } = record;
+        let Event::StateRead(read) = event else {
             return;
         };
+        self.lead.of = head.scope.zip(head.turn);
         match self.policies.get(&read.policy) {
             Some(policy) => self.lead.state = Some((read, Arc::clone(policy))),
             None => {
@@ -304,6 +341,14 @@ impl Pipeline {
             let what = "it names no scope or no turn";
             return desk.findings.add(at, Rule::Record, what);
         };
+        if lead
+            .of
+            .as_ref()
+            .is_some_and(|of| (&of.0, of.1) != (&scope, turn))
+        {
+            let what = "the state before it is of another scope or turn";
+            desk.findings.add(at, Rule::Record, what);
+        }
         let group = Group {
             at,
             turn,
@@ -311,6 +356,7 @@ impl Pipeline {
             event,
             lead,
             changes: Vec::new(),
+            is_last: false,
         };
         match &group.event {
             Event::Departure(departure) => self.depart(&scope, &group, departure, desk),
@@ -328,10 +374,6 @@ impl Pipeline {
             None => course.and_then(Course::policy),
         };
         let is_polite = policy.is_none_or(|policy| policy.polite);
-        if is_polite != group.head.compliance_flag {
-            let what = "whether the rules were on is not what its policy says";
-            desk.findings.add(group.at, Rule::Record, what);
-        }
         if !is_polite {
             desk.summary.unruled += 1;
             return;
