@@ -46,7 +46,7 @@ pub use interval::{Interval, Inverted};
 pub use learned::LearnedPace;
 pub use observe::{Attempt, Change, Observed, observe, observe_body};
 pub use outcome::{Answer, Class, Failure, Kind, classify};
-pub use pace::{Ask, Bounds, bounds, decide, pace, tokens};
+pub use pace::{Ask, Bounds, allowed_rate, bounds, decide, pace, tokens};
 pub use policy::{Policy, PolicyError, PolicyValues, Preset};
 pub use quota::{Bracket, Quota};
 pub use reason::{Reason, Time};

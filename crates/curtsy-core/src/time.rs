@@ -81,7 +81,8 @@ impl Timestamp {
     }
 
     /// An instant in RFC 3339; `None` for what is none.
-    pub(crate) fn from_rfc3339(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
         let instant: jiff::Timestamp = text.parse().ok()?;
         Some(Self(u64::try_from(instant.as_microsecond()).unwrap_or(0)))
     }

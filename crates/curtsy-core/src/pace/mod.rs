@@ -173,6 +173,28 @@ pub fn pace(policy: &Policy, state: &HostState) -> Option<(f64, Reason)> {
     }
 }
 
+/// The most that may depart a second in the long run, by all bounds that are no holds; `None` where nothing
+/// limits it but the answers.
+#[must_use]
+pub fn allowed_rate(policy: &Policy, state: &HostState) -> Option<f64> {
+    if !policy.polite {
+        return None;
+    }
+    let asked = crawl_delay(policy, state);
+    let chosen = match policy.delay {
+        Some(delay) => Some(delay.min()),
+        None if paces_unstated(policy, state, asked) => Some(policy.rate_limit.min()),
+        None => None,
+    };
+    let least = asked.max(chosen).filter(|least| !least.is_zero());
+    let of_interval = least.map(|least| 1.0 / least.as_secs_f64());
+    let of_bucket = pace(policy, state).map(|(rate, _)| rate);
+    match (of_interval, of_bucket) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 /// P3: the tokens that there are in the bucket; `None` where there is no bucket.
 #[must_use]
 pub fn tokens(policy: &Policy, state: &HostState, now: Timestamp) -> Option<f64> {

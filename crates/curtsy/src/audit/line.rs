@@ -1,6 +1,7 @@
 //! Lines of the log as bytes: their hash, and reading them back.
 
-use curtsy_core::audit::Record;
+use curtsy_core::audit::{Event, Head, Record};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 /// The longest line that is read: the rules of a robots.txt are the longest thing that is on record.
@@ -20,5 +21,51 @@ pub(super) fn hash_of(line: &[u8]) -> String {
 
 /// The record that a line holds.
 pub(super) fn parse(line: &[u8]) -> Result<Record, serde_json::Error> {
-    serde_json::from_slice(line)
+    // Nearly all lines are one of two. To read these by their fields takes half of the time that it takes to
+    // find out first which fields there are.
+    if contains(line, br#""event":"departure","#) {
+        parse_as(line, Event::Departure)
+    } else if contains(line, br#""event":"outcome","#) {
+        parse_as(line, Event::Outcome)
+    } else {
+        serde_json::from_slice(line)
+    }
+}
+
+fn parse_as<'a, T: Deserialize<'a>>(
+    line: &'a [u8],
+    event: fn(T) -> Event,
+) -> Result<Record, serde_json::Error> {
+    Ok(Record {
+        head: serde_json::from_slice::<Head>(line)?,
+        event: event(serde_json::from_slice(line)?),
+    })
+}
+
+/// Whether `text`, which begins with a quotation mark, stands in a line: no text that is quoted there holds it.
+pub(super) fn contains(line: &[u8], text: &[u8]) -> bool {
+    line.iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'"')
+        .any(|(at, _)| line[at..].starts_with(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_the_same_record_in_either_way_of_reading_it() {
+        let head = r#""timestamp":"2026-12-01T00:00:00.000Z","pipeline_id":"p","seq":7,"prev":"ab","target_domain":"h","trigger":"rate","base_delay_ms":null,"computed_delay_ms":1.5,"jitter_ms":null,"compliance_flag":true,"status_code":200,"scope":"h","url":"http://h/\"event\":\"outcome\",","attempt":2,"kind":"retry","turn":4"#;
+        for event in [
+            r#""event":"departure","departure":3,"not_before":"2026-12-01T00:00:00.000001Z","permitted_at":"2026-12-01T00:00:00.000002Z","reason":"rate","draw":0.25,"waited_ms":0.1"#,
+            r#""event":"outcome","departure":3,"departed_at":"2026-12-01T00:00:00.000001Z","class":"healthy","latency_ms":0.3,"wait_ms":1000.0"#,
+            r#""event":"hold_started","until":"2026-12-01T00:00:00.000001Z""#,
+        ] {
+            let line = format!("{{{head},{event}}}");
+            let record: Record = serde_json::from_str(&line).unwrap();
+            assert_eq!(parse(line.as_bytes()).unwrap(), record, "{line}");
+        }
+        assert!(parse(br#"{"event":"departure","departure":1}"#).is_err());
+    }
 }

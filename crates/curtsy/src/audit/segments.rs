@@ -195,7 +195,7 @@ mod tests {
         fs::copy(&aside, dir.path().join("copy")).unwrap();
         compress(&path).unwrap();
         fs::rename(dir.path().join("copy"), &aside).unwrap();
-        assert_eq!(segments(&path).unwrap(), [aside.clone()]);
+        assert_eq!(segments(&path).unwrap(), std::slice::from_ref(&aside));
         compress(&path).unwrap();
         assert_eq!(segments(&path).unwrap(), [dir.path().join("log-0001.gz")]);
     }

@@ -8,7 +8,7 @@ use curtsy_core::audit::{Entry, Event};
 use curtsy_store::Queue;
 use serde::{Deserialize, Serialize};
 
-use super::line::{MAX_LINE, hash_of, parse};
+use super::line::{MAX_LINE, contains, hash_of, parse};
 use super::{Audit, segments};
 use crate::error::{Error, ErrorKind};
 
@@ -152,10 +152,6 @@ fn last_line(reader: impl Read, pipeline_id: &str) -> io::Result<Last> {
         found.last = Some((record.seq, hash_of(&last)));
     }
     Ok(found)
-}
-
-fn contains(line: &[u8], text: &[u8]) -> bool {
-    line.windows(text.len()).any(|part| part == text)
 }
 
 fn is_of(line: &[u8], pipeline_id: &str) -> bool {

@@ -11,7 +11,7 @@ use crate::audit::{Because, BodyRead, Departure, Event, Head, Noted, Outcome, St
 use crate::decision::{Bound, Decision, Permit};
 use crate::observe::{Attempt, Observed, observe, observe_body};
 use crate::outcome::{Answer, Failure, Kind};
-use crate::pace::{Ask, decide, depart};
+use crate::pace::{Ask, allowed_rate, decide, depart};
 use crate::policy::{PER_HOST_CEILING, Policy};
 use crate::state::HostState;
 use crate::time::millis;
@@ -37,6 +37,8 @@ pub(super) struct Course {
     known: Option<(HostState, Arc<Policy>)>,
     /// The departures without an outcome.
     open: BTreeMap<u64, Open>,
+    /// The most that may depart a second, as of the last turn.
+    pub(super) allowed: Option<f64>,
     pub(super) tally: Tally,
 }
 
@@ -201,6 +203,7 @@ impl Course {
         };
         self.tally.replayed += u64::from(asked.is_same && !asked.is_cut_off);
         self.tally.cut_off += u64::from(asked.is_cut_off);
+        self.allowed = allowed_rate(&policy, &next);
         self.known = Some((next, policy));
     }
 

@@ -143,6 +143,12 @@ impl Verifier {
         pipeline.take(at, record, hash, &mut desk);
     }
 
+    /// The most that might depart to a scope a second, bursts and holds aside, after the lines taken so far.
+    #[must_use]
+    pub fn allowed_rate(&self, pipeline_id: &str, scope: &Scope) -> Option<f64> {
+        self.pipelines.get(pipeline_id)?.courses.get(scope)?.allowed
+    }
+
     /// Takes a line that is no record. `is_whole`: its end is there.
     pub fn take_unreadable(&mut self, at: Place, bytes: u64, is_whole: bool) {
         self.note_torn(at, None);
@@ -296,12 +302,8 @@ impl Pipeline {
                 );
                 desk.findings.add(at, Rule::Chain, what);
             }
-            Event::RunStarted { store, .. } => {
-                // What is kept in memory only, nobody shares.
-                if store != "memory:" {
-                    self.store = store.into();
-                }
-            }
+            // What is kept in memory only, nobody shares.
+            Event::RunStarted { store, .. } if store != "memory:" => self.store = store.into(),
             Event::Policy { policy, values } => match values.build() {
                 Ok(values) => {
                     self.policies.insert(policy, Arc::new(values));
