@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use curtsy_origin::{Arrival, sized_body};
 use serde_json::Value as Json;
-use support::serve_at;
+use support::{assert_proved, serve_at};
 
 const HOSTS: usize = 50;
 const PAGES: usize = 100;
@@ -57,6 +57,7 @@ fn fifty_kills_lose_nothing_repeat_nothing_and_end_no_hold() {
     assert!(recorded.len() < urls.len(), "it was killed too late");
     let ended = start(dir.path()).wait().unwrap();
     assert_eq!(ended.code(), Some(0));
+    assert_proved(dir.path(), &["--job", "curtsy-out"]);
 
     let lines = manifest(dir.path());
     let told: HashSet<&str> = lines
@@ -112,6 +113,8 @@ fn start(dir: &Path) -> Child {
     Command::new(env!("CARGO_BIN_EXE_curtsy"))
         .args(["fetch", "-i", "list", "--rate", "10", "--burst", "1"])
         .args(["--timeout", "2s", "--state", "sqlite:state", "-q"])
+        // Small, so that some of the kills meet a log that goes on in another file.
+        .args(["--audit-size", "200k"])
         .current_dir(dir)
         .env("HOME", dir)
         .stdout(Stdio::null())

@@ -69,7 +69,20 @@ const FAST: [&str; 6] = [
     "ann@example.org",
 ];
 
-/// `curtsy fetch`, at a rate that keeps no test waiting.
+/// `curtsy fetch`, at a rate that keeps no test waiting. Its log must prove that every rule was kept.
 pub(crate) fn fetch(dir: &Path, arguments: &[&str]) -> Output {
-    curtsy(dir, &[&["fetch"], arguments, &FAST].concat())
+    let output = curtsy(dir, &[&["fetch"], arguments, &FAST].concat());
+    let out = arguments.iter().position(|argument| *argument == "-o");
+    let out = out.map_or("curtsy-out", |at| arguments[at + 1]);
+    if dir.join(out).join(".curtsy/audit.jsonl").exists() {
+        assert_proved(dir, &["--job", out]);
+    }
+    output
+}
+
+/// The logs must prove that every rule was kept.
+pub(crate) fn assert_proved(dir: &Path, logs: &[&str]) {
+    let proof = curtsy(dir, &[&["audit", "verify"], logs].concat());
+    let told = String::from_utf8_lossy(&proof.stdout);
+    assert!(proof.status.success(), "{told}{}", said(&proof));
 }

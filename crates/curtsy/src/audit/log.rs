@@ -276,4 +276,100 @@ mod tests {
         assert_eq!(recovered.event, Event::LogRecovered { torn_bytes: 6 });
         assert_eq!((recovered.seq, &recovered.prev), (3, &hash));
     }
+
+    /// Every line of a log, over all its files.
+    fn lines(path: &Path) -> Vec<String> {
+        let mut text = String::new();
+        for file in segments::segments(path).unwrap() {
+            let mut file = segments::open(&file).unwrap();
+            io::Read::read_to_string(&mut file, &mut text).unwrap();
+        }
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Writes so many lines, and goes away.
+    async fn run(path: &Path, number: usize) {
+        let audit = Audit::append_rotating(path, "p", Clock::system(), 2_000).unwrap();
+        for _ in 0..number {
+            audit.record([entry()]).await.unwrap();
+        }
+    }
+
+    /// That all lines are there, once and in order.
+    fn assert_whole(path: &Path, what: &str) {
+        let mut prev = hash_of(b"");
+        for (at, line) in lines(path).iter().enumerate() {
+            let record: Record = serde_json::from_str(line).unwrap();
+            assert_eq!((record.seq, &record.prev), (at as u64 + 1, &prev), "{what}");
+            prev = hash_of(line.as_bytes());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_log_goes_on_in_another_file_and_no_crash_in_between_loses_a_line() {
+        /// What a crash leaves behind, made of a log that is about to go on in another file.
+        type Crash = (&'static str, fn(&Path));
+        let crashes: [Crash; 5] = [
+            ("nothing happened", |_| {}),
+            ("renamed", |path| drop(segments::set_aside(path).unwrap())),
+            ("a new file begun", |path| {
+                segments::set_aside(path).unwrap();
+                std::fs::write(path, "").unwrap();
+            }),
+            ("half compressed", |path| {
+                let aside = segments::set_aside(path).unwrap();
+                std::fs::write(format!("{}.gz.tmp", aside.display()), b"\x1f\x8b").unwrap();
+            }),
+            ("compressed, and the plain one not removed", |path| {
+                let aside = segments::set_aside(path).unwrap();
+                let text = std::fs::read(&aside).unwrap();
+                segments::compress(path).unwrap();
+                std::fs::write(aside, text).unwrap();
+            }),
+        ];
+        for (what, crash) in crashes {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("audit.jsonl");
+            run(&path, 20).await;
+            segments::compress(&path).unwrap();
+            let before = lines(&path);
+            crash(&path);
+            assert_eq!(lines(&path), before, "{what}");
+            run(&path, 20).await;
+            assert_eq!(lines(&path)[..before.len()], before, "{what}");
+            assert_eq!(lines(&path).len(), before.len() + 21, "{what}");
+            assert_whole(&path, what);
+            // In the end there is nothing but what counts.
+            segments::compress(&path).unwrap();
+            let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().collect();
+            assert_eq!(
+                left.len(),
+                segments::segments(&path).unwrap().len(),
+                "{what}"
+            );
+            assert_whole(&path, what);
+        }
+    }
+
+    #[tokio::test]
+    async fn two_runs_in_one_file_have_a_chain_each() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.jsonl");
+        for pipeline in ["p", "q", "p", "q"] {
+            let audit = Audit::append_rotating(&path, pipeline, Clock::system(), 1_000).unwrap();
+            for _ in 0..5 {
+                audit.record([entry()]).await.unwrap();
+            }
+        }
+        for pipeline in ["p", "q"] {
+            let of = |line: &String| serde_json::from_str::<Record>(line).unwrap();
+            let records = lines(&path).iter().map(of).collect::<Vec<_>>();
+            let seqs: Vec<u64> = records
+                .iter()
+                .filter(|record| record.pipeline_id == pipeline)
+                .map(|record| record.seq)
+                .collect();
+            assert_eq!(seqs, (1..=12).collect::<Vec<_>>(), "{pipeline}");
+        }
+    }
 }

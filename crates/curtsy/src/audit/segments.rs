@@ -60,8 +60,18 @@ fn log_of(name: &str) -> Option<(String, u32)> {
 /// # Errors
 /// It cannot be opened.
 pub(super) fn open(file: &Path) -> io::Result<Box<dyn Read + Send>> {
-    let opened = File::open(file)?;
-    Ok(if file.extension() == Some(OsStr::new(COMPRESSED)) {
+    let is_compressed = |file: &Path| file.extension() == Some(OsStr::new(COMPRESSED));
+    let opened = match File::open(file) {
+        // It may have been compressed since it was found.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_compressed(file) => {
+            return match with_suffix(file, COMPRESSED) {
+                compressed if compressed.exists() => open(&compressed),
+                _ => Err(error),
+            };
+        }
+        opened => opened?,
+    };
+    Ok(if is_compressed(file) {
         Box::new(MultiGzDecoder::new(BufReader::with_capacity(
             1 << 18,
             opened,
