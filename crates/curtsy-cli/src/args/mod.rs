@@ -32,9 +32,9 @@ pub(crate) use job::{
 };
 pub(crate) use pace::PaceArgs;
 pub(crate) use paper::{
-    BatchArgs, CiteArgs, CopyArgs, DateArg, EngineArg, FindArgs, IdsArgs, LayoutArg, OrderArg,
-    PaperArgs, PaperCommand, PaperGetArgs, PaperOptions, PreferArg, ReportArgs, SearchArgs,
-    SourcesArgs, VerifyArgs, WorksArgs,
+    BatchArgs, CiteArgs, CiteFileArgs, CopyArgs, DateArg, EngineArg, FindArgs, IdsArgs, LayoutArg,
+    OrderArg, PaperArgs, PaperCommand, PaperGetArgs, PaperOptions, PreferArg, ReportArgs,
+    SearchArgs, SourcesArgs, VerifyArgs, WorksArgs,
 };
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use watching::WatchingArgs;

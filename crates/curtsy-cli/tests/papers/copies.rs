@@ -253,6 +253,64 @@ async fn settings_of_papers_come_from_the_file_and_a_resolver_in_it_finds_the_co
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn citations_lie_beside_the_pdfs_or_all_in_one_file() {
+    let world = World::start().await;
+    let dir = tempfile::tempdir().unwrap();
+    let get = |arguments: &[&str]| {
+        let mut command = paper(
+            &world,
+            &[&["get", DOI, "arXiv:2401.99999"], arguments].concat(),
+        );
+        command.current_dir(dir.path()).output().unwrap()
+    };
+    let beside = get(&["--layout", "flat", "--cite", "bibtex"]);
+    // Nobody in this world has a record of the preprint.
+    assert_eq!(beside.status.code(), Some(1), "{}", said(&beside));
+    assert!(
+        said(&beside).contains("no citation of arxiv:2401.99999: nobody knows it"),
+        "{}",
+        said(&beside)
+    );
+    let bib = dir.path().join(format!("PDFs/{NAME}.bib"));
+    assert!(
+        fs::read_to_string(&bib)
+            .unwrap()
+            .starts_with("@article{roe2024waiting,")
+    );
+    fs::write(&bib, "mine").unwrap();
+    world.clear();
+    get(&["--layout", "flat", "--cite", "bibtex"]);
+    assert_eq!(fs::read_to_string(&bib).unwrap(), "mine");
+    let asked = world.arrivals_at("api.crossref.org");
+    assert!(
+        asked.iter().all(|arrival| !arrival.path.contains("0042")),
+        "it is there already"
+    );
+
+    let one = get(&[
+        "--layout",
+        "flat",
+        "--cite",
+        "ris",
+        "--cite-file",
+        "all.ris",
+    ]);
+    assert_eq!(one.status.code(), Some(1));
+    let all = fs::read_to_string(dir.path().join("all.ris")).unwrap();
+    assert!(
+        all.starts_with("TY  - JOUR\n") || all.starts_with("TY  - JOUR\r\n"),
+        "{all}"
+    );
+    assert_eq!(
+        files(dir.path())
+            .iter()
+            .filter(|file| file.ends_with(".ris"))
+            .count(),
+        1
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn find_lists_copies_and_verify_says_what_files_are() {
     let world = World::start().await;
     let found = run(&world, &["find", DOI]);

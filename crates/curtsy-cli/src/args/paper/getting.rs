@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use curtsy_papers::cite::Format;
 use curtsy_papers::source::SourceId;
 
 use super::PaperOptions;
@@ -35,6 +36,9 @@ pub(crate) struct PaperGetArgs {
     /// Only `false` is possible: curtsy fetches what may be fetched
     #[arg(long, value_name = "BOOL", hide = true)]
     pub(crate) allow_scihub: Option<String>,
+    /// Which citations.
+    #[command(flatten)]
+    pub(crate) cite: CiteFileArgs,
     /// Which copies.
     #[command(flatten)]
     pub(crate) copies: CopyArgs,
@@ -70,6 +74,9 @@ pub(crate) struct BatchArgs {
     /// With --no-polite-mode: say that all hosts are your own
     #[arg(long)]
     pub(crate) i_own_these_hosts: bool,
+    /// Which citations.
+    #[command(flatten)]
+    pub(crate) cite: CiteFileArgs,
     /// Which copies.
     #[command(flatten)]
     pub(crate) copies: CopyArgs,
@@ -121,6 +128,17 @@ pub(crate) struct ReportArgs {
     /// Print JSON Lines
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Which citations are written of the papers that are had.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct CiteFileArgs {
+    /// Write a citation beside each PDF that has none: bibtex, ris, csl-json or text [default: none]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) cite: Option<Format>,
+    /// With --cite: write all citations into this file instead
+    #[arg(long, value_name = "FILE", requires = "cite", value_hint = ValueHint::FilePath)]
+    pub(crate) cite_file: Option<PathBuf>,
 }
 
 /// Which copies are taken, and where they go.

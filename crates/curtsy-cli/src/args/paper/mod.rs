@@ -11,7 +11,8 @@ use super::{ConnectionArgs, Options, PaceArgs, StoreArgs};
 use crate::session::Asking;
 
 pub(crate) use getting::{
-    BatchArgs, CopyArgs, FindArgs, LayoutArg, PaperGetArgs, PreferArg, ReportArgs, VerifyArgs,
+    BatchArgs, CiteFileArgs, CopyArgs, FindArgs, LayoutArg, PaperGetArgs, PreferArg, ReportArgs,
+    VerifyArgs,
 };
 pub(crate) use lookup::{CiteArgs, DateArg, EngineArg, IdsArgs, OrderArg, SearchArgs, WorksArgs};
 

@@ -1,14 +1,20 @@
 //! `curtsy paper batch`: thousands of papers, resumable.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::sync::Arc;
 
 use curtsy::JobDir;
 use curtsy::core::audit::{Entry as AuditEntry, Event};
 use curtsy::store::SqliteQueue;
 use curtsy_papers::Reason;
-use curtsy_papers::batch::{Batch, BatchHandle, BatchOptions, DEFAULT_JOBS, Entry, Report};
+use curtsy_papers::batch::{Batch, BatchHandle, BatchOptions, DEFAULT_JOBS, Entry, PAPERS, Report};
+use serde_json::Value;
 
+use super::citing::{self, Had};
 use super::given::AllGiven;
+use super::worse;
 use super::{outlook, report};
 use crate::args::{BatchArgs, GlobalArgs};
 use crate::failure::{Exit, Failure};
@@ -63,7 +69,7 @@ async fn work(
     };
     let access = session::access_with(settings, args.options.asking(), state, ears)?;
     let client = access.client().clone();
-    let retriever = super::copies::retriever(&settings.papers, access);
+    let retriever = super::copies::retriever(&settings.papers, access.clone());
     let retriever = retriever.build().map_err(failed)?;
     let options = BatchOptions {
         jobs: args.jobs.map_or(DEFAULT_JOBS, |jobs| jobs as usize),
@@ -84,6 +90,11 @@ async fn work(
     let interrupted = stopping.is_finished();
     stopping.abort();
     let report = ended.map_err(failed)?;
+    let cited = if interrupted {
+        Exit::Done
+    } else {
+        citing::write(&args.cite, &access, had(dir.path())?).await?
+    };
     audit
         .record([AuditEntry::of_run(Event::RunEnded {
             totals: report.totals(),
@@ -101,8 +112,24 @@ async fn work(
     Ok(if interrupted {
         Exit::Interrupted
     } else {
-        exit(&report)
+        worse(exit(&report), cited)
     })
+}
+
+/// The papers that are there, by the list of results.
+fn had(folder: &Path) -> Result<impl Iterator<Item = Had>, Failure> {
+    let path = folder.join(PAPERS);
+    let list = File::open(&path).map_err(|why| Failure::usage(path.display(), why))?;
+    let folder = folder.to_owned();
+    let rows = BufReader::new(list).lines().map_while(Result::ok);
+    let rows = rows.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+    Ok(rows.filter_map(move |row| {
+        let name = row["doi"].as_str().or(row["id"].as_str())?;
+        Some(Had {
+            id: name.parse().ok()?,
+            pdf: folder.join(row["file"].as_str()?),
+        })
+    }))
 }
 
 /// Reads the input into the queue, and says how many lines it had.

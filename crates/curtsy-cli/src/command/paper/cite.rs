@@ -5,6 +5,7 @@ use curtsy_papers::{Access, Answer};
 
 use super::given::AllGiven;
 use super::unavailable;
+use super::worse;
 use crate::args::{CiteArgs, GlobalArgs};
 use crate::failure::{Exit, Failure, one_line};
 use crate::output::{Results, complain, say};
@@ -47,9 +48,4 @@ async fn print(args: &CiteArgs, access: &Access) -> Result<Exit, Failure> {
     out.bytes(bibliography.end().as_bytes())?;
     out.finish()?;
     Ok(worst)
-}
-
-/// What may be had later weighs more than what failed.
-fn worse(one: Exit, other: Exit) -> Exit {
-    if one == Exit::Deferred { one } else { other }
 }

@@ -7,7 +7,9 @@ use curtsy_papers::Identifier;
 use curtsy_papers::plan::{Outcome, Retry};
 use curtsy_papers::retrieve::{Order, Paper, PaperRetriever};
 
+use super::citing::{self, Had};
 use super::given::{AllGiven, Given};
+use super::worse;
 use crate::args::{GlobalArgs, PaperGetArgs};
 use crate::failure::{Exit, Failure, one_line};
 use crate::notices::{clock, notices};
@@ -61,8 +63,9 @@ async fn work(args: &PaperGetArgs, words: &[String], settings: &Settings) -> Res
         .await
         .map_err(recorded)?;
     let is_told = settings.fetch.verbosity > 0;
-    let totals = get(args.json, words, &retriever, is_told).await?;
-    let exit = exit(&totals);
+    let Got { totals, had } = get(args.json, words, &retriever, is_told).await?;
+    let cited = citing::write(&args.cite, retriever.access(), had.into_iter()).await?;
+    let exit = worse(exit(&totals), cited);
     audit
         .record([Entry::of_run(Event::RunEnded { totals })])
         .await
@@ -70,16 +73,23 @@ async fn work(args: &PaperGetArgs, words: &[String], settings: &Settings) -> Res
     Ok(exit)
 }
 
-/// Gets papers one after the other, and says how many ended how.
+/// What became of the papers.
+struct Got {
+    /// How many ended how.
+    totals: BTreeMap<String, u64>,
+    had: Vec<Had>,
+}
+
+/// Gets papers one after the other.
 async fn get(
     json: bool,
     words: &[String],
     retriever: &PaperRetriever,
     is_told: bool,
-) -> Result<BTreeMap<String, u64>, Failure> {
+) -> Result<Got, Failure> {
     let mut all = AllGiven::of(words);
     let mut out = Results::start();
-    let mut totals = BTreeMap::new();
+    let (mut totals, mut had) = (BTreeMap::new(), Vec::new());
     while let Some(given) = all.next(1)?.pop() {
         let paper = one(retriever, &given, is_told).await?;
         let outcome = paper
@@ -87,6 +97,12 @@ async fn get(
             .map_or(Outcome::Failed, |paper| paper.verdict.outcome);
         *totals.entry(outcome.label().to_owned()).or_default() += 1;
         let Some(paper) = paper else { continue };
+        if let Some(stored) = &paper.stored {
+            had.push(Had {
+                id: paper.id.clone(),
+                pdf: stored.path.clone(),
+            });
+        }
         if json {
             out.line(&paper.row(given.line).to_string())?;
         } else if let Some(stored) = &paper.stored {
@@ -94,7 +110,7 @@ async fn get(
         }
     }
     out.finish()?;
-    Ok(totals)
+    Ok(Got { totals, had })
 }
 
 fn exit(totals: &BTreeMap<String, u64>) -> Exit {

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::given::{AllGiven, Given};
 use super::unavailable::{exit, sentence};
+use super::worse;
 use crate::args::{GlobalArgs, IdsArgs};
 use crate::failure::{Exit, Failure, one_line};
 use crate::output::{Results, say};
@@ -56,20 +57,11 @@ async fn show(args: &IdsArgs, access: &Access) -> Result<Exit, Failure> {
                     one_line(&given.text)
                 ));
             }
-            worst = later(worst, row.exit());
+            worst = worse(worst, row.exit());
         }
     }
     out.finish()?;
     Ok(worst)
-}
-
-/// What may be had later weighs more than what failed, and that more than success.
-fn later(one: Exit, other: Exit) -> Exit {
-    match (one, other) {
-        (Exit::Deferred, _) | (_, Exit::Deferred) => Exit::Deferred,
-        (Exit::Done, other) => other,
-        (one, _) => one,
-    }
 }
 
 struct Row<'a> {

@@ -2,6 +2,7 @@
 
 mod batch;
 mod cite;
+mod citing;
 mod copies;
 mod find;
 mod get;
@@ -63,4 +64,13 @@ async fn access(options: &PaperOptions, global: &GlobalArgs) -> Result<Access, F
     let settings = settings(&options.options(), global)?;
     let notices = notices(settings.fetch.verbosity, say);
     session::access(&settings, options.asking(), notices).await
+}
+
+/// What has to wait weighs more than what failed.
+fn worse(one: Exit, other: Exit) -> Exit {
+    match (one, other) {
+        (Exit::Deferred, _) | (_, Exit::Deferred) => Exit::Deferred,
+        (Exit::Done, other) => other,
+        (one, _) => one,
+    }
 }
