@@ -50,7 +50,8 @@ pub(crate) struct PaperGetArgs {
 /// `curtsy paper batch`.
 #[derive(Args, Debug)]
 pub(crate) struct BatchArgs {
-    /// Files with one identifier a line, `-` for standard input, or identifiers
+    /// Files with one identifier a line, tables (.csv, .tsv) with a column doi, pmid, pmcid, arxiv or id, or exports of
+    /// reference managers (.bib, .ris, .json); - is standard input; identifiers
     #[arg(value_name = "FILE", required = true)]
     pub(crate) given: Vec<String>,
     /// Papers under way at once, over all hosts; each host has its own pace whatever this says [default: 256]
@@ -88,7 +89,7 @@ pub(crate) struct BatchArgs {
 /// `curtsy paper find`.
 #[derive(Args, Debug)]
 pub(crate) struct FindArgs {
-    /// Papers, or files of them
+    /// Papers, or files of them as `batch` takes them
     #[arg(value_name = "ID", required = true)]
     pub(crate) given: Vec<String>,
     /// Print JSON Lines

@@ -70,7 +70,7 @@ pub(crate) struct WorksArgs {
 /// `curtsy paper ids`.
 #[derive(Args, Debug)]
 pub(crate) struct IdsArgs {
-    /// Identifiers, or files of them, one a line; - is standard input
+    /// Identifiers, or files of them as `batch` takes them; - is standard input
     #[arg(value_name = "ID|FILE", required = true)]
     pub(crate) given: Vec<String>,
     /// Print JSON Lines
@@ -84,7 +84,7 @@ pub(crate) struct IdsArgs {
 /// `curtsy paper cite`.
 #[derive(Args, Debug)]
 pub(crate) struct CiteArgs {
-    /// Identifiers, or files of them, one a line; - is standard input
+    /// Identifiers, or files of them as `batch` takes them; - is standard input
     #[arg(value_name = "ID|FILE", required = true)]
     pub(crate) given: Vec<String>,
     /// Form of the citations: bibtex, ris, csl-json or text
