@@ -55,6 +55,9 @@ struct Lane {
     shared: Arc<Shared>,
     lease: Lease,
     width: usize,
+    /// Papers out of the queue of which nobody was asked yet.
+    fresh: VecDeque<QueuedUrl>,
+    /// Those of which the converter was asked.
     waiting: VecDeque<QueuedUrl>,
     converted: HashMap<UrlId, Answer<Ids>>,
     /// The names of the papers that are under way. A paper with one of them waits until that is had, or not.
@@ -81,7 +84,8 @@ impl Lane {
             shared,
             lease: leased.lease,
             width,
-            waiting: leased.urls.into(),
+            fresh: leased.urls.into(),
+            waiting: VecDeque::new(),
             converted: HashMap::new(),
             busy: HashMap::new(),
             held: Vec::new(),
@@ -100,11 +104,11 @@ impl Lane {
     /// their end.
     async fn work(&mut self) -> Result<(), Error> {
         let mut under_way: JoinSet<Result<End, Error>> = JoinSet::new();
-        let mut ended = self.refill(true).await;
+        let mut ended = self.refill().await;
         loop {
             while ended.is_ok() && under_way.len() < self.width {
                 if self.waiting.is_empty() {
-                    ended = self.refill(false).await;
+                    ended = self.refill().await;
                 }
                 let Some(queued) = self.waiting.pop_front() else {
                     break;
@@ -158,22 +162,30 @@ impl Lane {
         ids.names()
     }
 
-    /// Takes papers out of the queue, and has as many as possible converted at once.
-    async fn refill(&mut self, is_first: bool) -> Result<(), Error> {
-        while self.more && self.waiting.len() < idconv::MAX_IDS {
+    /// Takes papers out of the queue, and has them converted in calls as large as there may be.
+    async fn refill(&mut self) -> Result<(), Error> {
+        while self.more && self.fresh.len() < idconv::MAX_IDS {
             let now = self.shared.now();
             let page = self.shared.queue.more(&mut self.lease, MAX_PAGE, now).await;
             match page.map_err(failed)? {
-                Page::Urls(urls) if !urls.is_empty() => self.waiting.extend(urls),
+                Page::Urls(urls) if !urls.is_empty() => self.fresh.extend(urls),
                 Page::Urls(_) | Page::Lost => self.more = false,
             }
         }
-        if self.lease.scope() == ARXIV || (self.waiting.len() < 2 && !is_first) {
-            return Ok(());
+        let whole = self.fresh.len() - self.fresh.len() % idconv::MAX_IDS;
+        let count = if whole == 0 { self.fresh.len() } else { whole };
+        let some: Vec<QueuedUrl> = self.fresh.drain(..count).collect();
+        // One alone asks for itself, if it is not there already.
+        if self.lease.scope() != ARXIV && some.len() > 1 {
+            self.convert(&some).await?;
         }
+        self.waiting.extend(some);
+        Ok(())
+    }
+
+    async fn convert(&mut self, some: &[QueuedUrl]) -> Result<(), Error> {
         for kind in ["doi", "pmid"] {
-            let papers: Vec<(UrlId, Identifier)> = self
-                .waiting
+            let papers: Vec<(UrlId, Identifier)> = some
                 .iter()
                 .filter_map(|queued| Some((queued.id, queued.url.parse::<Identifier>().ok()?)))
                 .filter(|(_, id)| id.kind() == kind)
