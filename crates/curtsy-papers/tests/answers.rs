@@ -223,6 +223,40 @@ fn every_answer_bears_every_single_change() {
     assert!(changes > 5_000, "{changes}");
 }
 
+/// Refusals, and answers of services that are not asked any more.
+const REFUSALS: [&str; 9] = [
+    include_str!("../testdata/unpaywall_v2_404.json"),
+    include_str!("../testdata/unpaywall_v2_422_placeholder_email.json"),
+    include_str!("../testdata/semanticscholar_404.json"),
+    include_str!("../testdata/semanticscholar_429.json"),
+    include_str!("../testdata/eutils_429.json"),
+    include_str!("../testdata/idconv_bad_type.json"),
+    include_str!("../testdata/biorxiv_not_found.json"),
+    include_str!("../testdata/doi_ra.json"),
+    include_str!("../testdata/idconv_legacy_v1.0.json"),
+];
+
+#[test]
+fn what_is_no_answer_names_no_copy_whatever_its_fields() {
+    for text in REFUSALS {
+        let document: Value = serde_json::from_str(text).unwrap();
+        let mut all = Vec::new();
+        places(&document, "", &mut all);
+        for (_, read) in ANSWERS {
+            let named = |document: &Value| {
+                let found = read(document.to_string().as_bytes());
+                found.iter().any(|finding| !finding.locations.is_empty())
+            };
+            for place in &all {
+                assert!(!named(&without(&document, place)), "{text}");
+                for stranger in strangers(document.pointer(place).unwrap()) {
+                    assert!(!named(&with(&document, place, stranger)), "{text}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_answer_says_something_as_it_is() {
     let silent = ["closed", "none", "handle", "no_pdf"].len();

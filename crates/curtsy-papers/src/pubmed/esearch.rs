@@ -83,6 +83,14 @@ mod tests {
             (history.environment.as_str(), history.key.as_str()),
             ("MCID_0000aaaa1111bbbb2222cccc", "1")
         );
+        let exact = read(include_bytes!(
+            "../../testdata/eutils_esearch_doi_exact.json"
+        ))
+        .unwrap();
+        assert_eq!(
+            (exact.count, exact.pmids[0].to_string().as_str()),
+            (1, "39900042")
+        );
         let none = read(include_bytes!("../../testdata/eutils_esearch_none.json")).unwrap();
         assert_eq!(none, Hits::default());
     }

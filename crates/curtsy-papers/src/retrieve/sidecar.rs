@@ -289,3 +289,68 @@ fn to_value<T: Serialize>(of: &T) -> Value {
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every field of a record with each of these in its place.
+    fn changed(document: &Value) -> Vec<Value> {
+        let strange = [
+            Value::Null,
+            7.into(),
+            (-1.5).into(),
+            true.into(),
+            "x".into(),
+            Value::Array(vec![Value::Null, 7.into()]),
+            serde_json::json!({"x": []}),
+        ];
+        let mut places = Vec::new();
+        for (name, value) in document.as_object().into_iter().flatten() {
+            places.push(format!("/{name}"));
+            let inner = value.as_object().into_iter().flatten();
+            places.extend(inner.map(|(inner, _)| format!("/{name}/{inner}")));
+        }
+        let mut all = Vec::new();
+        for place in places {
+            for value in &strange {
+                let mut document = document.clone();
+                if let Some(at) = document.pointer_mut(&place) {
+                    *at = value.clone();
+                }
+                all.push(document);
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_record_with_anything_wrong_in_it_is_read_or_somebody_elses() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("record.json");
+        let (mut known, mut strangers) = (0, 0);
+        for text in [
+            include_str!("../../testdata/out_sidecar_success.json"),
+            include_str!("../../testdata/out_sidecar_failure.json"),
+        ] {
+            for document in changed(&serde_json::from_str(text).unwrap()) {
+                std::fs::write(&path, document.to_string()).unwrap();
+                match Sidecar::read(&path).unwrap() {
+                    Owner::Known(record) => {
+                        known += 1;
+                        let _ = (record.ids(), record.is_ours());
+                        let again: Value = serde_json::from_str(&record.to_text()).unwrap();
+                        assert!(again.get("download_success").is_some());
+                    }
+                    Owner::Stranger => strangers += 1,
+                    Owner::Nobody => panic!("it is there"),
+                }
+            }
+            for end in (0..text.trim_end().len()).step_by(7) {
+                std::fs::write(&path, &text[..end]).unwrap();
+                assert!(matches!(Sidecar::read(&path).unwrap(), Owner::Stranger));
+            }
+        }
+        assert!(known > 50 && strangers > 50, "{known} {strangers}");
+    }
+}

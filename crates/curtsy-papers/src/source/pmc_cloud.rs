@@ -178,7 +178,9 @@ mod tests {
         let empty = include_bytes!("../../testdata/pmc_cloud_list_empty.xml");
         assert_eq!(read_versions(empty, pmcid("PMC9900099")), Ok(None));
         let error = include_bytes!("../../testdata/pmc_cloud_nosuchkey.xml");
-        for body in [&error[..], b"", b"{}", &empty[..200]] {
+        let former = include_bytes!("../../testdata/pmc_oa_fcgi_legacy.xml");
+        let refused = include_bytes!("../../testdata/pmc_oa_fcgi_legacy_not_oa.xml");
+        for body in [&error[..], b"", b"{}", &empty[..200], former, refused] {
             assert_eq!(read_versions(body, pmcid("PMC9900099")), Err(Unreadable));
         }
     }

@@ -260,6 +260,69 @@ async fn robots_txt_is_consulted_for_interfaces_only_on_demand() {
     );
 }
 
+/// An answer as it goes over the wire.
+fn recorded(text: &str) -> Said {
+    let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap();
+    let answer = Said::new(status.parse().unwrap(), "application/json", body);
+    let fields = lines.filter_map(|line| line.split_once(": "));
+    fields
+        .filter(|(name, _)| *name != "content-type")
+        .fold(answer, |answer, (name, value)| answer.header(name, value))
+}
+
+#[tokio::test]
+async fn what_providers_say_of_their_limits_is_read_and_kept() {
+    let world = World::start().await;
+    let budget = include_str!("../../testdata/openalex_headers_429.txt");
+    let polite = include_str!("../../testdata/crossref_headers.txt");
+    let unknown = include_str!("../../testdata/crossref_404.txt");
+    world.fault(Fault::new("api.openalex.org", "/", recorded(budget)));
+    world.fault(Fault::new(
+        "api.crossref.org",
+        "/works/y",
+        recorded(unknown),
+    ));
+    world.fault(Fault::new("api.crossref.org", "/", recorded(polite)));
+    let access = with_keys(&world);
+    let Answer::Unavailable(why) = access
+        .ask(Provider::OpenAlex, Query::at("works/doi:10.5555/x"))
+        .await
+        .unwrap()
+    else {
+        panic!("its budget is spent")
+    };
+    let wait = why.until.unwrap().since(access.client().now()).as_secs();
+    assert!((53_990..=54_061).contains(&wait), "{wait} s");
+    assert!(matches!(
+        why.reason,
+        Reason::RateLimited | Reason::QuotaSpent
+    ));
+    let again = access.ask(Provider::OpenAlex, Query::at("works/doi:10.5555/y"));
+    assert!(matches!(again.await.unwrap(), Answer::Unavailable(_)));
+    assert_eq!(
+        world.arrivals_at("api.openalex.org").len(),
+        1,
+        "a day's budget is not asked for twice"
+    );
+
+    let known = access
+        .ask(Provider::Crossref, Query::at("works/x"))
+        .await
+        .unwrap();
+    assert!(matches!(known, Answer::Found(_)));
+    let missing = access
+        .ask(Provider::Crossref, Query::at("works/y"))
+        .await
+        .unwrap();
+    assert_eq!(missing, Answer::NotFound);
+    let scope = access.endpoints().scope(Provider::Crossref);
+    let state = access.client().state(&scope).await.unwrap();
+    let limits: Vec<_> = state.quotas().iter().map(|quota| quota.limit).collect();
+    assert_eq!(limits, [Some(10)], "with its dashes and its unit");
+}
+
 #[tokio::test]
 async fn a_provider_without_its_key_is_not_asked() {
     let world = World::start().await;
