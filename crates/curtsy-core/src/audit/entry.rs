@@ -203,7 +203,7 @@ impl Entry {
         event.record.turn = Some(turn.number);
         event.record.noted = turn.noted;
         let read = turn.read.map(|read| {
-            let mut entry = Self::of_scope(subject.scope, Event::StateRead(*read), "state_store");
+            let mut entry = Self::of_scope(subject.scope, Event::StateRead(read), "state_store");
             entry.record.turn = Some(turn.number);
             entry.policy = Some(Arc::clone(subject.policy));
             entry

@@ -32,7 +32,7 @@ pub enum Event {
         values: Box<PolicyValues>,
     },
     /// The state of a scope as this process found it, right before the event of the same turn.
-    StateRead(StateRead),
+    StateRead(Box<StateRead>),
     /// A run ended.
     RunEnded {
         /// URLs by outcome.

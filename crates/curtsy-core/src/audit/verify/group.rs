@@ -24,7 +24,7 @@ pub(super) struct Group {
 /// What stands before the event of a turn.
 #[derive(Debug, Default)]
 pub(super) struct Lead {
-    pub(super) state: Option<(StateRead, Arc<Policy>)>,
+    pub(super) state: Option<(Box<StateRead>, Arc<Policy>)>,
     /// Of what scope and turn that is.
     pub(super) of: Option<(Scope, u64)>,
     /// Whether it says that the departure is a probe.

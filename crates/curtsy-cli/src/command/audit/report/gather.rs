@@ -116,11 +116,9 @@ impl Book {
             Event::RobotsDisallowed { .. } => page.disallowed += 1,
             Event::Deferred { .. } => page.deferred += 1,
             Event::HoldStarted { until } => page.pause(record, PauseKind::Hold, Some(*until)),
-            Event::DynamicDelayApplied { until, .. } => {
-                if let Some(until) = until {
-                    page.pause(record, PauseKind::Backoff, Some(*until));
-                }
-            }
+            Event::DynamicDelayApplied {
+                until: Some(until), ..
+            } => page.pause(record, PauseKind::Backoff, Some(*until)),
             Event::BreakerOpened { until } => page.pause(record, PauseKind::Breaker, Some(*until)),
             Event::ScopeSuppressed { until } => {
                 page.suppressions += 1;

@@ -52,7 +52,7 @@ impl Histogram {
             seen += u64::from(*bin);
             seen >= wanted
         });
-        found.filter(|_| self.count > 0).map(|bin| end(bin))
+        found.filter(|_| self.count > 0).map(end)
     }
 }
 

@@ -415,8 +415,8 @@ fn foot(html: &mut String, proof: &Proof) {
             escape(hash)
         );
     }
-    let _ = write!(
+    let _ = writeln!(
         html,
-        "</ul></footer><script>{SCRIPT}</script></body></html>\n"
+        "</ul></footer><script>{SCRIPT}</script></body></html>"
     );
 }

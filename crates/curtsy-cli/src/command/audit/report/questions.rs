@@ -96,7 +96,7 @@ pub(super) fn about_all(book: &Book, proof: &Proof) -> Vec<Answered> {
 
 /// About one scope.
 pub(super) fn about(page: &Page) -> String {
-    let mut text = format!("{}", count(page.departures, "request", "requests"));
+    let mut text = count(page.departures, "request", "requests");
     if let Some(rate) = page.mean_rate() {
         text.push_str(&format!(
             " in {}, {} in the mean and at most {} within one second",
