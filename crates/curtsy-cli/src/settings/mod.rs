@@ -131,7 +131,11 @@ impl Settings {
         }
         Ok(Self {
             policy,
-            warnings: unknown::suspect_variables(environment, [&of_policy, &of_fetch, &of_alerts]),
+            warnings: unknown::suspect_variables(
+                environment,
+                [&of_policy, &of_fetch, &of_alerts],
+                &papers.names,
+            ),
             scopes: scopes.policies,
             groups: scopes.groups,
             profiles: scopes.profiles,

@@ -50,6 +50,8 @@ pub(super) struct Papers {
     pub(super) shown: Vec<Setting>,
     /// `[papers.base]`.
     pub(super) bases: Vec<Setting>,
+    /// What a variable of the environment may be called.
+    pub(super) names: Vec<String>,
 }
 
 /// The keys in the file, and the variables that each may stand in instead, which are those of the providers' own
@@ -85,17 +87,28 @@ pub(super) fn read(
     let mut layers = Layers::of_papers(environment, config);
     read_copies(&mut layers, flags, &mut settings)?;
     let record = layers.finish();
+    let bases = Provider::ALL.map(|provider| format!("base_{}", provider.name()));
+    let names = record.names.iter().map(|name| (*name).to_owned());
+    let names = names.chain(bases).collect();
     let mut shown = record.settings;
-    let [ncbi, openalex, s2] = KEYS.map(|(name, variable)| read_key(config, name, variable));
-    for ((name, _), found) in KEYS.iter().zip([&ncbi, &openalex, &s2]) {
-        if let Ok(found) = found {
-            shown.push(of_key(name, found.as_ref().map(|(_, source)| source)));
-        }
+    let mut found = Vec::new();
+    for (name, variable) in KEYS {
+        let in_file = read_key(config, name)?;
+        let key = match of_environment(variable) {
+            Ok(Some(key)) => Some(key),
+            // What others keep there is no concern of a command that has nothing to do with papers.
+            Err(why) if flags.options.for_papers => return Err(why),
+            Ok(None) | Err(_) => in_file,
+        };
+        shown.push(of_key(name, key.as_ref().map(|(_, source)| source)));
+        found.push(key.map(|(key, _)| key));
     }
+    let mut found = found.into_iter();
+    let mut next = || found.next().flatten();
     settings.keys = Keys {
-        ncbi: ncbi?.map(|(key, _)| key),
-        openalex: openalex?.map(|(key, _)| key),
-        semantic_scholar: s2?.map(|(key, _)| key),
+        ncbi: next(),
+        openalex: next(),
+        semantic_scholar: next(),
     };
     let bases;
     (settings.endpoints, bases) = read_bases(environment, config)?;
@@ -110,6 +123,7 @@ pub(super) fn read(
         settings,
         shown,
         bases,
+        names,
     })
 }
 
@@ -161,22 +175,19 @@ fn read_copies(
     )
 }
 
-fn read_key(
-    config: Option<&Config>,
-    name: &str,
-    variable: &str,
-) -> Result<Option<(Key, Source)>, Failure> {
-    let entry = config.and_then(|config| Some((config, config.papers.entry(name)?)));
+fn of_environment(variable: &str) -> Result<Option<(Key, Source)>, Failure> {
     match env::var(variable) {
         Ok(text) if !text.trim().is_empty() => {
             let key = Key::new(&text).map_err(|why| Failure::usage(variable, why))?;
-            return Ok(Some((key, Source::Environment(variable.to_owned()))));
+            Ok(Some((key, Source::Environment(variable.to_owned()))))
         }
-        Err(env::VarError::NotUnicode(_)) => {
-            return Err(Failure::usage(variable, "is not UTF-8"));
-        }
-        _ => {}
+        Err(env::VarError::NotUnicode(_)) => Err(Failure::usage(variable, "is not UTF-8")),
+        _ => Ok(None),
     }
+}
+
+fn read_key(config: Option<&Config>, name: &str) -> Result<Option<(Key, Source)>, Failure> {
+    let entry = config.and_then(|config| Some((config, config.papers.entry(name)?)));
     let Some((config, entry)) = entry else {
         return Ok(None);
     };
@@ -184,7 +195,7 @@ fn read_key(
     let read = text.and_then(|text| Key::new(&text).map_err(|why| why.to_string()));
     let complain = |why: String| config.complaint(entry.line, &format!("{name}: {why}"));
     let key = read.map_err(complain)?;
-    Ok(Some((key, in_file("papers", entry.line))))
+    Ok(Some((key, line_of("papers", entry.line))))
 }
 
 fn of_key(name: &'static str, source: Option<&Source>) -> Setting {
@@ -221,7 +232,7 @@ fn read_bases(
             });
             endpoints =
                 read.map_err(|why| config.complaint(entry.line, &format!("{name}: {why}")))?;
-            source = in_file("papers.base", entry.line);
+            source = line_of("papers.base", entry.line);
         }
         shown.push(Setting {
             key: name,
@@ -233,7 +244,7 @@ fn read_bases(
     Ok((endpoints, shown))
 }
 
-fn in_file(section: &str, line: usize) -> Source {
+fn line_of(section: &str, line: usize) -> Source {
     Source::File {
         section: section.to_owned(),
         line,

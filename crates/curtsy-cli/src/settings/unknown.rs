@@ -59,16 +59,21 @@ fn refuse_misplaced(
     })
 }
 
-/// Warns of variables that look like a misspelt setting. Others may be somebody else's, whose names begin
-/// alike.
-pub(super) fn suspect_variables(environment: &Environment, records: [&Record; 3]) -> Vec<String> {
-    let names = records.iter().flat_map(|record| &record.names);
+/// Warns of variables that look like a misspelt setting, or the base of a provider. Others may be somebody else's, whose
+/// names begin alike.
+pub(super) fn suspect_variables(
+    environment: &Environment,
+    records: [&Record; 3],
+    papers: &[String],
+) -> Vec<String> {
+    let names = records.iter().flat_map(|record| &record.names).copied();
+    let names: Vec<&str> = names.chain(papers.iter().map(String::as_str)).collect();
     environment
         .unknown()
         .into_iter()
         .filter_map(|variable| {
             let key = Environment::key(variable);
-            let meant = Environment::variable(nearest(&key, names.clone().copied())?);
+            let meant = Environment::variable(nearest(&key, names.iter().copied())?);
             Some(format!("{variable}: unknown; did you mean {meant}?"))
         })
         .collect()

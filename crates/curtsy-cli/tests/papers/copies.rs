@@ -222,6 +222,7 @@ async fn settings_of_papers_come_from_the_file_and_a_resolver_in_it_finds_the_co
     let shown = |command: &[&str]| {
         let mut shown = std::process::Command::new(env!("CARGO_BIN_EXE_curtsy"));
         shown.args(command).env("CURTSY_STATE", "memory:");
+        shown.env("OPENALEX_API_KEY", "s3cret-oa");
         let output = shown.current_dir(dir.path()).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         out(&output)
@@ -235,6 +236,7 @@ async fn settings_of_papers_come_from_the_file_and_a_resolver_in_it_finds_the_co
     for line in [
         "prefer = \"published\"",
         "# s2_api_key is set, and not shown",
+        "# environment, OPENALEX_API_KEY",
         "/json?key=***&id={doi} -> /pdf\"]  # file, line 2",
     ] {
         assert!(settings.contains(line), "{line}: {settings}");

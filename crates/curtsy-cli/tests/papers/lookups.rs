@@ -245,6 +245,15 @@ async fn keys_and_bases_may_stand_in_the_configuration_and_mistakes_are_named() 
         (&base.into(), &true.into())
     );
     assert!(!out(&output).contains("s3cret"));
+    let mut misspelt = paper(&world, &["sources", "--json"]);
+    let told = misspelt
+        .env("CURTSY_BASE_CROSREF", "http://a.example")
+        .output();
+    let told = said(&told.unwrap());
+    assert!(
+        told.contains("CURTSY_BASE_CROSREF: unknown; did you mean CURTSY_BASE_CROSSREF?"),
+        "{told}"
+    );
     for (text, complaint) in [
         (
             "[papers]\nopenalex_key = 'x'\n",

@@ -49,11 +49,15 @@ pub(crate) fn run(args: &PaperArgs, global: &GlobalArgs) -> Result<Exit, Failure
 /// # Errors
 /// The configuration is wrong.
 fn settings(options: &Options, global: &GlobalArgs) -> Result<Settings, Failure> {
-    Settings::load(Flags {
+    let settings = Settings::load(Flags {
         global,
         options,
         json: false,
-    })
+    })?;
+    if settings.fetch.verbosity > 0 {
+        settings.warnings.iter().for_each(|warning| say(warning));
+    }
+    Ok(settings)
 }
 
 /// The way to the providers, as options and configuration want it.
