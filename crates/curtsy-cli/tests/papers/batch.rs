@@ -130,6 +130,7 @@ async fn a_messy_list_ends_in_a_row_a_paper_and_sums_that_match() {
     // All that was asked stands in the log.
     let log = events(&dir.path().join("PDFs/.curtsy/audit.jsonl"));
     assert_eq!(count(&log, "departure"), world.arrivals().len());
+    assert_proved(dir.path());
 
     // Run again, nobody is asked, and what is new in the list is.
     world.clear();
@@ -376,6 +377,20 @@ async fn an_interrupted_batch_ends_its_downloads_says_so_and_goes_on_the_next_ti
     assert_no_pdf_twice(&world);
 }
 
+/// By the log alone: every pace, hold and robots.txt was kept, to the microsecond, and no line is missing.
+fn assert_proved(dir: &Path) {
+    let mut verify = Command::new(env!("CARGO_BIN_EXE_curtsy"));
+    verify.args(["audit", "verify", "--job", "PDFs"]);
+    let verified = verify.current_dir(dir).output().unwrap();
+    assert_eq!(
+        verified.status.code(),
+        Some(0),
+        "{}{}",
+        out(&verified),
+        said(&verified)
+    );
+}
+
 /// No PDF was sent twice.
 fn assert_no_pdf_twice(world: &World) {
     let mut sent: Vec<String> = world
@@ -462,4 +477,5 @@ async fn twenty_kills_lose_no_paper_and_fetch_no_pdf_twice_and_every_pace_is_kep
     let log = events(&dir.path().join("PDFs/.curtsy/audit.jsonl"));
     let arrived = world.arrivals().len();
     assert!(count(&log, "departure") >= arrived, "{arrived} arrived");
+    assert_proved(dir.path());
 }

@@ -225,6 +225,7 @@ impl Lane {
             .settle(settlements)
             .await
             .map_err(failed)?;
+        self.shared.audit.keep_tail(&*self.shared.queue).await?;
         let path = self.shared.folder.join(PAPERS);
         let written = OpenOptions::new().create(true).append(true).open(path);
         let written = written.and_then(|mut file| file.write_all(lines.as_bytes()));

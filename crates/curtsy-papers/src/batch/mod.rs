@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use curtsy::Audit;
 use curtsy::core::Timestamp;
 use curtsy::store::{NewUrl, Queue, StoreError};
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,9 @@ pub struct BatchOptions {
     pub retry_failed: Option<Vec<Reason>>,
     /// Whether deferred papers are waited for. Default: no.
     pub wait: bool,
+    /// The log of the retriever's client, whose end the queue is to keep so that a tail that is cut off shows. Default:
+    /// none.
+    pub audit: Audit,
 }
 
 impl Default for BatchOptions {
@@ -62,6 +66,7 @@ impl Default for BatchOptions {
             jobs: DEFAULT_JOBS,
             retry_failed: None,
             wait: false,
+            audit: Audit::off(),
         }
     }
 }
@@ -87,6 +92,7 @@ struct Shared {
     retriever: PaperRetriever,
     queue: Arc<dyn Queue>,
     folder: PathBuf,
+    audit: Audit,
     counters: Counters,
 }
 
@@ -183,6 +189,7 @@ impl Batch {
         let shared = Shared {
             folder: retriever.download_directory().clone(),
             retriever,
+            audit: options.audit.clone(),
             counters: Counters::default(),
             queue,
         };

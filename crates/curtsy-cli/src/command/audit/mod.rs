@@ -33,11 +33,11 @@ fn find(args: &LogArgs) -> Result<(Logs, Option<KeptTail>), Failure> {
 }
 
 async fn kept_tail(dir: &std::path::Path) -> Result<KeptTail, Failure> {
-    let path = JobDir::queue_in(dir);
-    if !path.exists() {
+    let queues = [JobDir::queue_in(dir), dir.join(super::paper::QUEUE)];
+    let Some(path) = queues.into_iter().find(|path| path.exists()) else {
         let why = format!("no job of its own has run in {}", dir.display());
         return Err(Failure::usage("audit", why));
-    }
+    };
     let queue = SqliteQueue::open(&path).await;
     let queue = queue.map_err(|error| session::store_failure("the queue", &error))?;
     let kept = KeptTail::of(&queue)

@@ -28,7 +28,7 @@ use crate::settings::Settings;
 /// Lines that are queued at once.
 const CHUNK: usize = 1_000;
 /// The queue's file, in the folder of the papers.
-const QUEUE: &str = ".curtsy/papers.sqlite";
+pub(crate) const QUEUE: &str = ".curtsy/papers.sqlite";
 
 pub(crate) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
     let retry_failed = args.retry_failed.as_deref().map(reasons).transpose()?;
@@ -75,8 +75,10 @@ async fn work(
         jobs: args.jobs.map_or(DEFAULT_JOBS, |jobs| jobs as usize),
         retry_failed,
         wait: args.wait,
+        audit: audit.clone(),
     };
-    let batch = Batch::open(retriever, Arc::new(queue), options).await;
+    let queue = Arc::new(queue);
+    let batch = Batch::open(retriever, Arc::clone(&queue) as _, options).await;
     let batch = batch.map_err(failed)?;
     let lines = add(args, &batch).await?;
     audit
@@ -101,6 +103,7 @@ async fn work(
         })])
         .await
         .map_err(recorded)?;
+    audit.keep_tail(&*queue).await.map_err(recorded)?;
     let mut out = Results::start();
     let value = serde_json::to_value(&report).unwrap_or_default();
     if args.json {

@@ -16,6 +16,7 @@ mod unavailable;
 mod verify;
 mod works;
 
+pub(crate) use batch::QUEUE;
 use curtsy_papers::Access;
 
 use crate::args::{GlobalArgs, Options, PaperArgs, PaperCommand, PaperOptions};
