@@ -139,11 +139,16 @@ async fn a_messy_list_ends_in_a_row_a_paper_and_sums_that_match() {
     assert!(world.arrivals().is_empty());
     let printed = crate::support::rows(&again);
     assert_eq!((printed.len(), &printed[0]["pdf"]), (1, &2.into()));
-    list(dir.path(), &["PMC9900042"]);
+    list(dir.path(), &["PMC9900042", "pmc9900042"]);
     let more = batch(&world, dir.path(), &[]);
     assert_eq!(more.status.code(), Some(1));
     assert_sums(dir.path());
     assert_eq!(results(&dir.path().join("PDFs")).len(), 7);
+    let sums = self::report(dir.path());
+    assert_eq!(
+        (&sums["lines"], &sums["duplicates"]),
+        (&2.into(), &1.into())
+    );
     assert!(
         world
             .arrivals()
@@ -440,6 +445,14 @@ async fn twenty_kills_lose_no_paper_and_fetch_no_pdf_twice_and_every_pace_is_kep
         job.kill().unwrap();
         job.wait().unwrap();
     }
+    // Of a batch that was killed, too, it is known how far it has come.
+    let mut looks = Command::new(env!("CARGO_BIN_EXE_curtsy"));
+    looks
+        .args(["paper", "report", "--json"])
+        .current_dir(dir.path());
+    let so_far = rows(&looks.output().unwrap()).remove(0);
+    assert_eq!(so_far["unique"], papers.len());
+    assert!(so_far["left"].as_u64() > Some(0), "{so_far}");
     let told = fs::read_to_string(dir.path().join("PDFs/papers.jsonl")).unwrap_or_default();
     assert!(
         told.lines().count() < papers.len(),

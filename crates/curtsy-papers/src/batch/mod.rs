@@ -13,6 +13,8 @@
 mod lane;
 mod report;
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -86,6 +88,15 @@ pub struct Entry {
 pub struct Batch {
     shared: Arc<Shared>,
     options: BatchOptions,
+    input: Input,
+}
+
+/// What was added in this run.
+#[derive(Debug, Default)]
+struct Input {
+    lines: u64,
+    /// Hashes of the papers that the lines name.
+    named: HashSet<u64>,
 }
 
 struct Shared {
@@ -197,6 +208,7 @@ impl Batch {
         Ok(Self {
             shared: Arc::new(shared),
             options,
+            input: Input::default(),
         })
     }
 
@@ -210,12 +222,17 @@ impl Batch {
     ///
     /// # Errors
     /// The queue failed.
-    pub async fn add(&self, entries: Vec<Entry>) -> Result<u64, Error> {
+    pub async fn add(&mut self, entries: Vec<Entry>) -> Result<u64, Error> {
+        let input = &mut self.input;
         let papers = entries.into_iter().map(|entry| {
             let name = match &entry.id {
                 Some(id) => id.to_string(),
                 None => format!("{BAD}{}", entry.given.trim()),
             };
+            input.lines += 1;
+            let mut hasher = DefaultHasher::new();
+            name.hash(&mut hasher);
+            input.named.insert(hasher.finish());
             let scope = match &entry.id {
                 Some(Identifier::Arxiv(_)) => ARXIV,
                 _ => OTHERS,
@@ -250,7 +267,7 @@ impl Batch {
     ///
     /// # Errors
     /// The engine, the queue or the disk failed, or a provider does not take the contact. What ended stands.
-    pub async fn run(self, lines: u64) -> Result<Report, Error> {
+    pub async fn run(self) -> Result<Report, Error> {
         loop {
             let ended = lane::work(&self.shared, self.options.jobs).await;
             if let Err(error) = ended {
@@ -266,19 +283,21 @@ impl Batch {
             let now = self.shared.retriever.access().client().now();
             tokio::time::sleep(next.since(now).max(Duration::from_millis(10))).await;
         }
-        report::write(&*self.shared.queue, &self.shared.folder, lines).await
+        let Input { lines, named } = &self.input;
+        let input = (*lines, lines - named.len() as u64);
+        report::write(&*self.shared.queue, &self.shared.folder, input).await
     }
 }
 
 /// What stands before the text of a line that names no paper.
 const BAD: &str = "bad:";
 
-/// The report of a batch that ran in `folder`, from its queue.
+/// The report of a batch from its queue, also while it runs. Of its input nothing is known there.
 ///
 /// # Errors
 /// The queue failed.
 pub async fn report(queue: &dyn Queue) -> Result<Report, Error> {
-    report::read(queue, None, 0).await
+    report::read(queue, None, (0, 0)).await
 }
 
 impl Shared {

@@ -89,25 +89,30 @@ pub struct Later {
 }
 
 /// Writes the three files, each wholly or not at all.
-pub(super) async fn write(queue: &dyn Queue, folder: &Path, lines: u64) -> Result<Report, Error> {
+pub(super) async fn write(
+    queue: &dyn Queue,
+    folder: &Path,
+    input: (u64, u64),
+) -> Result<Report, Error> {
     let disk = |error| Error::disk(format!("the results in {}", folder.display()), error);
     let mut files = Files::begin(folder).map_err(disk)?;
-    let report = read(queue, Some(&mut files), lines).await?;
+    let report = read(queue, Some(&mut files), input).await?;
     let mut text = serde_json::to_vec_pretty(&report).unwrap_or_default();
     text.push(b'\n');
     files.end(folder, &text).map_err(disk)?;
     Ok(report)
 }
 
-/// Goes through all papers of the queue.
+/// Goes through all papers of the queue. The input had so many lines, and so many of them named a paper again.
 pub(super) async fn read(
     queue: &dyn Queue,
     mut files: Option<&mut Files>,
-    lines: u64,
+    (lines, duplicates): (u64, u64),
 ) -> Result<Report, Error> {
     let mut report = Report {
         schema: 1,
         lines,
+        duplicates,
         ..Report::default()
     };
     let mut after: Option<UrlId> = None;
@@ -133,7 +138,6 @@ pub(super) async fn read(
             }
         }
     }
-    report.duplicates = lines.saturating_sub(report.unique);
     Ok(report)
 }
 

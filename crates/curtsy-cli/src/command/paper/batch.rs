@@ -79,15 +79,15 @@ async fn work(
     };
     let queue = Arc::new(queue);
     let batch = Batch::open(retriever, Arc::clone(&queue) as _, options).await;
-    let batch = batch.map_err(failed)?;
-    let lines = add(args, &batch).await?;
+    let mut batch = batch.map_err(failed)?;
+    add(args, &mut batch).await?;
     audit
         .record([record::started(settings)])
         .await
         .map_err(recorded)?;
     let display = screen.show_papers(batch.handle(), client);
     let stopping = tokio::spawn(stop_on_signal(batch.handle(), screen.clone()));
-    let ended = batch.run(lines).await;
+    let ended = batch.run().await;
     display.finish();
     let interrupted = stopping.is_finished();
     stopping.abort();
@@ -135,16 +135,14 @@ fn had(folder: &Path) -> Result<impl Iterator<Item = Had>, Failure> {
     }))
 }
 
-/// Reads the input into the queue, and says how many lines it had.
-async fn add(args: &BatchArgs, batch: &Batch) -> Result<u64, Failure> {
+/// Reads the input into the queue.
+async fn add(args: &BatchArgs, batch: &mut Batch) -> Result<(), Failure> {
     let mut all = AllGiven::of(&args.given);
-    let mut lines = 0;
     loop {
         let some = all.next(CHUNK)?;
         if some.is_empty() {
-            return Ok(lines);
+            return Ok(());
         }
-        lines += some.len() as u64;
         let entries = some.into_iter().map(|given| Entry {
             line: given.line,
             given: given.text,

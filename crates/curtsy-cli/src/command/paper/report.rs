@@ -1,14 +1,18 @@
 //! `curtsy paper report`: what became of a batch.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use curtsy_papers::batch::{PAPERS, REPORT};
+use curtsy::store::SqliteQueue;
+use curtsy_papers::batch::{self, PAPERS, REPORT};
 use serde_json::Value;
 
+use super::batch::QUEUE;
 use crate::args::{GlobalArgs, Options, ReportArgs};
 use crate::failure::{Exit, Failure, one_line};
 use crate::lines::Lines;
 use crate::output::Results;
+use crate::session;
 
 /// The longest row, in bytes.
 const LONGEST_ROW: usize = 64 * 1024;
@@ -22,15 +26,7 @@ pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Exit, Failur
     if args.failures || args.retry_later {
         list(args, &folder, &mut out)?;
     } else {
-        let path = folder.join(REPORT);
-        let text = std::fs::read_to_string(&path).map_err(|why| {
-            Failure::usage(
-                path.display(),
-                format_args!("{why}; a batch writes it when it ends or is stopped"),
-            )
-        })?;
-        let report: Value =
-            serde_json::from_str(&text).map_err(|why| Failure::usage(path.display(), why))?;
+        let report = read(&folder)?;
         if args.json {
             out.line(&report.to_string())?;
         } else {
@@ -39,6 +35,25 @@ pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Exit, Failur
     }
     out.finish()?;
     Ok(Exit::Done)
+}
+
+/// As the batch wrote it when it ended, or from its queue where it runs or was killed.
+fn read(folder: &Path) -> Result<Value, Failure> {
+    let (path, queue) = (folder.join(REPORT), folder.join(QUEUE));
+    match std::fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text).map_err(|why| Failure::usage(path.display(), why)),
+        Err(why) if why.kind() == ErrorKind::NotFound && queue.exists() => session::run(async {
+            let queue = SqliteQueue::open(&queue).await;
+            let queue = queue.map_err(|error| session::store_failure("the queue", &error))?;
+            let report = batch::report(&queue).await;
+            let report = report.map_err(|error| session::paper_failure(&error))?;
+            Ok(serde_json::to_value(&report).unwrap_or_default())
+        }),
+        Err(why) => Err(Failure::usage(
+            path.display(),
+            format_args!("{why}: no batch has run in {}", folder.display()),
+        )),
+    }
 }
 
 /// A line for each number.
