@@ -23,6 +23,7 @@ impl Scene {
     /// A job of three seconds and more that has run for one.
     fn under_way(options: &[&str]) -> Self {
         let redis = Server::start(&[]);
+        redis.write_at_once();
         let origin = serve_at(r#"{"robots": 404}"#, Ipv4Addr::UNSPECIFIED);
         let port = origin.origin.addr().port();
         let urls: Vec<String> = (0..HOSTS * PAGES)

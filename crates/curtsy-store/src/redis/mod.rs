@@ -16,9 +16,11 @@
 //!
 //! # What survives what
 //!
-//! What the server is set up for. With an append-only file and `appendfsync everysec` an acknowledged change
-//! survives the end of its process, `kill -9` included, and a power cut takes the last second. A server that
-//! keeps nothing, or that evicts keys (`maxmemory-policy` other than `noeviction`), forgets holds.
+//! What the server is set up for. With an append-only file and `appendfsync always` an acknowledged change
+//! survives everything. With `everysec` a power cut takes the last second, and the end of the server's process,
+//! `kill -9` included, nothing where the disk keeps up: behind a slow `fsync` it puts off writing for up to two
+//! seconds. A server that keeps nothing, or that evicts keys (`maxmemory-policy` other than `noeviction`),
+//! forgets holds.
 //!
 //! # In a cluster
 //!

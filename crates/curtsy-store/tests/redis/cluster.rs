@@ -143,6 +143,7 @@ async fn slots_that_move_are_followed() {
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_node_that_was_killed_and_started_again_has_all_that_it_acknowledged() {
     let mut servers = cluster(NEW);
+    servers[2].write_at_once();
     let store = open(&servers[0]).await;
     let mut watches = Vec::new();
     let mut versions = Vec::new();

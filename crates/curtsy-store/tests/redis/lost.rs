@@ -115,6 +115,7 @@ async fn a_call_outlasts_a_server_that_stands_still_for_three_seconds() {
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn a_server_that_was_killed_and_started_again_has_all_that_it_acknowledged() {
     let mut server = Server::start(&[]);
+    server.write_at_once();
     let store = open(&server).await;
     let version = swap(&store, "scope:a.org", Version::ABSENT, b"held").await;
     for round in 0..3 {

@@ -65,6 +65,7 @@ async fn a_job_over_a_network_that_loses_every_seventh_answer_is_told_as_it_is()
 #[ignore = "needs redis-server: ./test installs it and runs this"]
 async fn what_was_acknowledged_survives_the_kill_of_the_server() {
     let mut server = Server::start(&[]);
+    server.write_at_once();
     let queue = open(&server, "one").await.unwrap();
     queue
         .enqueue((0..20).map(|n| url(n % 2, n)).collect())
