@@ -34,6 +34,9 @@ pub(crate) const HELD: &str = r#"{"robots": 404, "dialect": "draft8",
 
 pub(crate) const SLOW: &str = r#"{"robots": "User-agent: *\nCrawl-delay: 0.1\n"}"#;
 const DELAY: Duration = Duration::from_millis(100);
+/// A worker that leaves late, and that is then kept from saying so until the next may leave, has that one leave so
+/// much too early: 3 ms were seen once, where builds took all of the machine.
+pub(crate) const STALL: Duration = Duration::from_millis(10);
 
 #[test]
 #[ignore = "needs redis-server: ./test installs it and runs this"]
@@ -69,7 +72,7 @@ pub(crate) fn assert_pace_is_kept(fleet: &Fleet, host: &support::Server) {
     assert_eq!(departures.len(), PAGES);
     for pair in departures.windows(2) {
         let gap = pair[1] - pair[0];
-        assert!(gap >= DELAY, "{gap:?}");
+        assert!(gap + STALL >= DELAY, "{gap:?}");
     }
     // And by what arrived, each as late as this machine made it.
     let arrivals = host.origin.arrivals();
