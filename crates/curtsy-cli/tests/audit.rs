@@ -51,7 +51,7 @@ fn an_honest_log_is_proved_and_a_tail_that_was_cut_off_is_missed() {
         "{told}"
     );
     assert!(told.contains("1 hold"), "{told}");
-    assert!(told.contains("had a query"), "{told}");
+    assert!(told.contains("with a query"), "{told}");
     // Without the database it is told what is not known.
     let (told, code) = verify(dir.path(), &["out/.curtsy/audit.jsonl"]);
     assert_eq!(code, Some(0), "{told}");
@@ -94,20 +94,18 @@ fn a_violation_is_told_with_its_file_line_and_rule_to_people_and_to_programs() {
     fs::write(log(dir.path()), lines.join("\n") + "\n").unwrap();
     let (told, code) = verify(dir.path(), &["out/.curtsy/audit.jsonl"]);
     assert_eq!(code, Some(1));
-    let first = told.lines().next().unwrap();
+    let expected = "out/.curtsy/audit.jsonl:10: chain: line 10 of";
     assert!(
-        first.starts_with("out/.curtsy/audit.jsonl:10: chain: line 10 of"),
+        told.lines().any(|line| line.starts_with(expected)),
         "{told}"
     );
     let (told, code) = verify(dir.path(), &["--json", "out/.curtsy/audit.jsonl"]);
     assert_eq!(code, Some(1));
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["holds"], false);
-    let first = &told["violations"][0];
-    assert_eq!(
-        (&first["line"], &first["rule"]),
-        (&10.into(), &"chain".into())
-    );
+    let violations = told["violations"].as_array().unwrap();
+    let is_chain = |of: &&Value| of["rule"] == "chain";
+    assert_eq!(violations.iter().find(is_chain).unwrap()["line"], 10);
     assert_eq!(told["summary"]["pipelines"], 1);
 }
 

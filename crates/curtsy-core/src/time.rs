@@ -106,7 +106,9 @@ impl Timestamp {
 
 /// Instants on the record: RFC 3339, UTC, to the microsecond, so that a replay loses nothing.
 pub(crate) mod rfc3339 {
-    use serde::{Deserialize, Deserializer, Serializer, de};
+    use std::fmt;
+
+    use serde::{Deserializer, Serializer, de};
 
     use super::Timestamp;
 
@@ -120,8 +122,22 @@ pub(crate) mod rfc3339 {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Timestamp, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Timestamp::from_rfc3339(&text).ok_or_else(|| de::Error::custom("no instant in RFC 3339"))
+        struct Instant;
+
+        impl de::Visitor<'_> for Instant {
+            type Value = Timestamp;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an instant in RFC 3339")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+                let at = Timestamp::from_rfc3339(text);
+                at.ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+            }
+        }
+
+        deserializer.deserialize_str(Instant)
     }
 
     pub(crate) mod optional {

@@ -74,6 +74,8 @@ async fn p3_500_departures_at_50_per_second_are_none_early_and_in_the_mean_on_ti
     let summary = job.run().await.unwrap();
     assert_eq!(summary.count(Outcome::Fetched), DEPARTURES as u64 - 1);
 
+    let proof = curtsy::Logs::find(std::slice::from_ref(&log)).unwrap();
+    assert_eq!(proof.verify(None).unwrap().violations, []);
     let (permits, departed) = read(&log);
     assert_eq!((permits.len(), departed.len()), (DEPARTURES, DEPARTURES));
     for (number, (not_before, permitted_at)) in &permits {

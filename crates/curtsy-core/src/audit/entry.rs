@@ -178,14 +178,14 @@ impl Entry {
         let Answer::Head { status, signal, .. } = heard.answer else {
             return Vec::new();
         };
-        let event = Event::BodyRead(BodyRead {
+        let event = Event::BodyRead(Box::new(BodyRead {
             departure: heard.attempt.seq,
             departed_at: heard.attempt.departed,
             noted_at: heard.at,
             of_head: head.clone(),
             signal: (*signal).clone(),
             draw: heard.draw,
-        });
+        }));
         let mut first = Self::of(subject, event);
         first.record.status_code = Some(*status);
         let mut entries = Self::at_turn(subject, turn, None, first);
@@ -275,7 +275,7 @@ impl Outcome {
             wait_from: None,
             quota_remaining: None,
             quota_reset_ms: None,
-            signal: Signal::default(),
+            signal: None,
             draw: None,
         }
     }
@@ -289,15 +289,15 @@ impl Outcome {
             self.quota_remaining = quota.remaining;
             self.quota_reset_ms = quota.reset.map(|reset| millis::of(reset.after));
         }
-        if !signal.is_silent() {
-            self.signal.clone_from(signal);
-        }
+        self.signal = (!signal.is_silent()).then(|| Box::new(signal.clone()));
     }
 
     /// Whether what it says apart of the wait and the quota is what its signal says.
     pub(super) fn is_consistent(&self) -> bool {
         let mut again = Self::of(self.departure, self.departed_at, self.class);
-        again.read(&self.signal);
+        if let Some(signal) = &self.signal {
+            again.read(signal);
+        }
         let told = |of: &Self| (of.wait_ms, of.quota_remaining, of.quota_reset_ms);
         told(self) == told(&again) && self.wait_from == again.wait_from
     }
@@ -305,7 +305,7 @@ impl Outcome {
     /// Whether a hold may follow, whose jitter is drawn.
     fn may_hold(&self) -> bool {
         let is_well = matches!(self.class, Some(Class::Healthy | Class::Slow));
-        !is_well || !self.signal.is_silent()
+        !is_well || self.signal.is_some()
     }
 }
 

@@ -66,7 +66,7 @@ pub enum Event {
     /// What came back. The events that follow from it stand right after it.
     Outcome(Outcome),
     /// What only the body of an answer says. The events that follow from it stand right after it.
-    BodyRead(BodyRead),
+    BodyRead(Box<BodyRead>),
     /// The dynamic delay changed.
     DynamicDelayApplied {
         /// Before.
@@ -229,9 +229,9 @@ pub struct Outcome {
     /// Until it is full again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_reset_ms: Option<f64>,
-    /// All that was read of pace.
-    #[serde(default, skip_serializing_if = "Signal::is_silent")]
-    pub signal: Signal,
+    /// All that was read of pace; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<Box<Signal>>,
     /// The draw for the jitter of a hold, where there may be one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draw: Option<Draw>,

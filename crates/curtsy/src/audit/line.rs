@@ -1,11 +1,15 @@
 //! Lines of the log as bytes: their hash, and reading them back.
 
 use curtsy_core::audit::{Event, Head, Record};
+use memchr::memmem;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 /// The longest line that is read: the rules of a robots.txt are the longest thing that is on record.
 pub(super) const MAX_LINE: usize = 8 << 20;
+
+/// What stands before the name of an event. No text that is quoted in a line holds it.
+const EVENT: &[u8] = br#""event":""#;
 
 /// SHA-256 of a line without its end, in hex.
 pub(super) fn hash_of(line: &[u8]) -> String {
@@ -23,12 +27,11 @@ pub(super) fn hash_of(line: &[u8]) -> String {
 pub(super) fn parse(line: &[u8]) -> Result<Record, serde_json::Error> {
     // Nearly all lines are one of two. To read these by their fields takes half of the time that it takes to
     // find out first which fields there are.
-    if contains(line, br#""event":"departure","#) {
-        parse_as(line, Event::Departure)
-    } else if contains(line, br#""event":"outcome","#) {
-        parse_as(line, Event::Outcome)
-    } else {
-        serde_json::from_slice(line)
+    let name = memmem::find(line, EVENT).map(|at| &line[at + EVENT.len()..]);
+    match name {
+        Some(name) if name.starts_with(b"departure\"") => parse_as(line, Event::Departure),
+        Some(name) if name.starts_with(b"outcome\"") => parse_as(line, Event::Outcome),
+        _ => serde_json::from_slice(line),
     }
 }
 
@@ -40,14 +43,6 @@ fn parse_as<'a, T: Deserialize<'a>>(
         head: serde_json::from_slice::<Head>(line)?,
         event: event(serde_json::from_slice(line)?),
     })
-}
-
-/// Whether `text`, which begins with a quotation mark, stands in a line: no text that is quoted there holds it.
-pub(super) fn contains(line: &[u8], text: &[u8]) -> bool {
-    line.iter()
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'"')
-        .any(|(at, _)| line[at..].starts_with(text))
 }
 
 #[cfg(test)]

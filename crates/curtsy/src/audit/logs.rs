@@ -104,13 +104,19 @@ impl Logs {
                 let files = log.iter().map(|number| (*number, self.file(*number)));
                 logs.push(Lines::start(scope, files.collect(), parsers));
             }
+            if let [log] = logs.as_mut_slice() {
+                while let Some(line) = log.next()? {
+                    take(line);
+                }
+                return Ok(());
+            }
             let mut heads = BinaryHeap::new();
             for (place, log) in logs.iter_mut().enumerate() {
-                heads.extend(log.next()?.map(|line| Next::new(place, line)));
+                heads.extend(log.stamped()?.map(|line| Next::new(place, line)));
             }
             while let Some(Next { log, line, .. }) = heads.pop() {
                 take(line.line);
-                heads.extend(logs[log].next()?.map(|line| Next::new(log, line)));
+                heads.extend(logs[log].stamped()?.map(|line| Next::new(log, line)));
             }
             Ok(())
         })
@@ -218,16 +224,10 @@ impl Lines {
         }
     }
 
-    fn next(&mut self) -> Result<Option<Stamped>, Error> {
+    fn next(&mut self) -> Result<Option<LogLine>, Error> {
         loop {
             if let Some(line) = self.ready.next() {
-                if let LogLine::Record { record, .. } = &line {
-                    self.written = (record.timestamp.clone(), record.seq);
-                }
-                return Ok(Some(Stamped {
-                    written: self.written.clone(),
-                    line,
-                }));
+                return Ok(Some(line));
             }
             let Ok(chunk) = self.chunks[self.turn].recv() else {
                 return Ok(None);
@@ -235,6 +235,17 @@ impl Lines {
             self.turn = (self.turn + 1) % self.chunks.len();
             self.ready = chunk?.into_iter();
         }
+    }
+
+    fn stamped(&mut self) -> Result<Option<Stamped>, Error> {
+        let Some(line) = self.next()? else {
+            return Ok(None);
+        };
+        if let LogLine::Record { record, .. } = &line {
+            self.written = (record.timestamp.clone(), record.seq);
+        }
+        let written = self.written.clone();
+        Ok(Some(Stamped { written, line }))
     }
 }
 

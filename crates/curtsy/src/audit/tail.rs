@@ -6,9 +6,10 @@ use std::path::Path;
 
 use curtsy_core::audit::{Entry, Event};
 use curtsy_store::Queue;
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use super::line::{MAX_LINE, contains, hash_of, parse};
+use super::line::{MAX_LINE, hash_of, parse};
 use super::{Audit, segments};
 use crate::error::{Error, ErrorKind};
 
@@ -142,7 +143,7 @@ fn last_line(reader: impl Read, pipeline_id: &str) -> io::Result<Last> {
         }
         found.torn = 0;
         // Reading them all would take long: only what may be the last one is looked at closely.
-        if contains(&line, names.as_bytes()) && is_of(&line, pipeline_id) {
+        if memmem::find(&line, names.as_bytes()).is_some() && is_of(&line, pipeline_id) {
             std::mem::swap(&mut line, &mut last);
         }
     }

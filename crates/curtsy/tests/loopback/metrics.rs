@@ -169,6 +169,27 @@ async fn t3_metrics_audit_and_the_servers_own_log_agree_number_for_number() {
         total("curtsy_response_head_seconds_count"),
         arrivals.len() as u64
     );
+
+    // URL by URL, each server has seen what is on record, and what is on record is proved.
+    let told = |server: &Origin| {
+        let base = server.url("");
+        let of = events(&records, |record| {
+            let url = record.url.as_deref()?.strip_prefix(&base)?.to_owned();
+            matches!(record.event, Event::Departure(_)).then_some(url)
+        });
+        count(of.into_iter())
+    };
+    for server in [&one, &other] {
+        assert_eq!(
+            told(server),
+            count(crate::support::paths(server).into_iter())
+        );
+    }
+    let proof = curtsy::Logs::find(&[log]).unwrap().verify(None).unwrap();
+    assert_eq!(proof.violations, []);
+    assert_eq!(proof.summary.departures, departures.values().sum::<u64>());
+    assert_eq!(proof.summary.outcomes, outcomes.values().sum::<u64>());
+
     let stored: u64 = manifest(dir.path())
         .iter()
         .filter_map(|line| line.bytes)

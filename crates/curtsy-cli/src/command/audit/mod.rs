@@ -21,7 +21,7 @@ pub(crate) fn run(command: &AuditCommand) -> Result<Exit, Failure> {
 fn find(args: &LogArgs) -> Result<(Logs, Option<KeptTail>), Failure> {
     // First, since a job that is running goes on writing: its log is never behind what its database knows.
     let kept = match &args.job {
-        Some(dir) => Some(session::run(kept_tail(dir))?),
+        Some(dir) => session::run(kept_tail(dir))?,
         None => None,
     };
     let mut files = args.files.clone();
@@ -32,7 +32,7 @@ fn find(args: &LogArgs) -> Result<(Logs, Option<KeptTail>), Failure> {
     Ok((logs, kept))
 }
 
-async fn kept_tail(dir: &std::path::Path) -> Result<KeptTail, Failure> {
+async fn kept_tail(dir: &std::path::Path) -> Result<Option<KeptTail>, Failure> {
     let queues = [JobDir::queue_in(dir), dir.join(super::paper::QUEUE)];
     let Some(path) = queues.into_iter().find(|path| path.exists()) else {
         let why = format!("no job of its own has run in {}", dir.display());
@@ -40,14 +40,7 @@ async fn kept_tail(dir: &std::path::Path) -> Result<KeptTail, Failure> {
     };
     let queue = SqliteQueue::open(&path).await;
     let queue = queue.map_err(|error| session::store_failure("the queue", &error))?;
-    let kept = KeptTail::of(&queue)
+    KeptTail::of(&queue)
         .await
-        .map_err(|error| session::failure("audit", &error))?;
-    kept.ok_or_else(|| {
-        let why = format!(
-            "the job in {} has not put anything on record",
-            dir.display()
-        );
-        Failure::usage("audit", why)
-    })
+        .map_err(|error| session::failure("audit", &error))
 }

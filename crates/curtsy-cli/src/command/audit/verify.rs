@@ -91,7 +91,7 @@ impl Told<'_> {
             lines.push(String::new());
         }
         let summary = &self.proof.summary;
-        lines.push(read(summary, self.logs.files().len()));
+        lines.extend(read(summary, self.logs.files().len()));
         if self.holds() {
             lines.push(String::new());
             let rules = Rule::ALL.iter();
@@ -112,11 +112,11 @@ impl Told<'_> {
     }
 }
 
-fn read(summary: &Summary, files: usize) -> String {
+fn read(summary: &Summary, files: usize) -> Vec<String> {
     let count = |number: u64, one: &str, many: &str| {
         format!("{number} {}", if number == 1 { one } else { many })
     };
-    let mut text = format!(
+    let mut lines = vec![format!(
         "{} in {}, {}, {}: {}, {}, {}, {} disallowed by robots.txt",
         count(summary.lines, "line", "lines"),
         count(files as u64, "file", "files"),
@@ -126,11 +126,11 @@ fn read(summary: &Summary, files: usize) -> String {
         count(summary.outcomes, "outcome", "outcomes"),
         count(summary.holds, "hold", "holds"),
         count(summary.disallowed, "URL", "URLs"),
-    );
+    )];
     if let (Some(first), Some(last)) = (&summary.first, &summary.last) {
-        text.push_str(&format!("\nfrom {first} to {last}"));
+        lines.push(format!("from {first} to {last}"));
     }
-    text
+    lines
 }
 
 /// What limits the proof, where something does.
@@ -138,34 +138,31 @@ fn notes(summary: &Summary) -> Vec<String> {
     let notes = [
         (
             summary.torn_lines,
-            "lines were torn by a crash; each is told of, or stands at the end",
+            "lines torn by a crash, each told of or at the end",
         ),
         (
             summary.cut_off,
-            "events at the end of a process that was cut off could not be replayed",
+            "events at the end of a process that was cut off, not to be replayed",
         ),
         (
             summary.not_replayed,
-            "events could not be replayed, since a caller had gone away before",
+            "events after a caller had gone away, not to be replayed",
         ),
         (
             summary.verdicts_without_query,
-            "departures had a query, which is not on record: robots.txt was asked without it",
+            "departures with a query, which is not on record: robots.txt was asked without it",
         ),
-        (
-            summary.unruled,
-            "departures were sent with the rules switched off",
-        ),
+        (summary.unruled, "departures with the rules switched off"),
         (
             summary.departures_of_others,
-            "departures to these scopes were made by others, whose logs are not here",
+            "departures to these scopes by others, whose logs are not here",
         ),
         (
             summary.states_set_back,
-            "states were found that had been set back or forgotten",
+            "states that were found set back or forgotten",
         ),
     ];
     let some = notes.into_iter().filter(|(number, _)| *number > 0);
-    some.map(|(number, what)| format!("{number} {what}"))
+    some.map(|(number, what)| format!("{what}: {number}"))
         .collect()
 }

@@ -13,7 +13,7 @@ const MOST_HOLDS: usize = 8;
 /// The scopes that pipelines share, as they share a store.
 #[derive(Debug, Default)]
 pub(super) struct Among {
-    scopes: HashMap<(Arc<str>, Scope), Shared>,
+    stores: HashMap<Arc<str>, HashMap<Scope, Shared>>,
 }
 
 #[derive(Debug, Default)]
@@ -54,8 +54,7 @@ impl Among {
         since: Timestamp,
         until: Timestamp,
     ) {
-        let shared = self.scopes.entry((Arc::clone(store), scope.clone()));
-        let holds = &mut shared.or_default().holds;
+        let holds = &mut self.shared(store, scope).holds;
         holds.retain(|hold| hold.until > since);
         holds.push(Hold { since, until });
         if holds.len() > MOST_HOLDS {
@@ -65,8 +64,7 @@ impl Among {
     }
 
     pub(super) fn depart(&mut self, leaving: &Leaving<'_>, at: Place, findings: &mut Findings) {
-        let key = (Arc::clone(leaving.store), leaving.scope.clone());
-        let shared = self.scopes.entry(key).or_default();
+        let shared = self.shared(leaving.store, leaving.scope);
         let now = leaving.permitted_at;
         let hold = shared
             .holds
@@ -103,5 +101,10 @@ impl Among {
                 permitted_at: now,
             });
         }
+    }
+
+    fn shared(&mut self, store: &Arc<str>, scope: &Scope) -> &mut Shared {
+        let scopes = self.stores.entry(Arc::clone(store)).or_default();
+        scopes.entry(scope.clone()).or_default()
     }
 }

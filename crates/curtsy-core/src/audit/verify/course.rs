@@ -15,7 +15,7 @@ use crate::pace::{Ask, allowed_rate, decide, depart};
 use crate::policy::{PER_HOST_CEILING, Policy};
 use crate::state::HostState;
 use crate::time::millis;
-use crate::{Breaker, Draw, Scope, Timestamp};
+use crate::{Breaker, Draw, Scope, Signal, Timestamp};
 
 /// So many turns may be on record before one that comes first: more than are ever under way at once.
 const AHEAD: usize = 256;
@@ -37,8 +37,6 @@ pub(super) struct Course {
     known: Option<(HostState, Arc<Policy>)>,
     /// The departures without an outcome.
     open: BTreeMap<u64, Open>,
-    /// The most that may depart a second, as of the last turn.
-    pub(super) allowed: Option<f64>,
     pub(super) tally: Tally,
 }
 
@@ -81,6 +79,12 @@ impl Course {
     /// How the scope is treated, as far as it was told.
     pub(super) fn policy(&self) -> Option<&Arc<Policy>> {
         self.known.as_ref().map(|(_, policy)| policy)
+    }
+
+    /// The most that may depart a second, as of the last turn.
+    pub(super) fn allowed_rate(&self) -> Option<f64> {
+        let (state, policy) = self.known.as_ref()?;
+        allowed_rate(policy, state)
     }
 
     /// The Crawl-delay or the least configured delay: what is between any two departures.
@@ -145,7 +149,6 @@ impl Course {
     pub(super) fn cut_off(&mut self, ended: Option<Timestamp>, findings: &mut Findings) {
         let waiting = std::mem::take(&mut self.waiting);
         let number = waiting.len();
-        self.tally.cut_off += number as u64;
         let per_host = self
             .policy()
             .map_or(PER_HOST_CEILING, |policy| policy.per_host);
@@ -159,6 +162,8 @@ impl Course {
         if !is_late || number > 2 * per_host as usize {
             let what = format!("turn {} of its scope is not on record", self.next.max(1));
             findings.add(first.at, Rule::Record, what);
+        } else {
+            self.tally.cut_off += number as u64;
         }
     }
 
@@ -203,7 +208,6 @@ impl Course {
         };
         self.tally.replayed += u64::from(asked.is_same && !asked.is_cut_off);
         self.tally.cut_off += u64::from(asked.is_cut_off);
-        self.allowed = allowed_rate(&policy, &next);
         self.known = Some((next, policy));
     }
 
@@ -432,11 +436,12 @@ impl<'a> Asked<'a> {
             departed: outcome.departed_at,
             host: self.scope.host(),
         };
+        let silent = Signal::default();
         let answer = match (outcome.failure.as_deref(), head.status_code) {
             (None, Some(status)) => Answer::Head {
                 status,
                 latency: outcome.latency_ms.unwrap_or_default(),
-                signal: &outcome.signal,
+                signal: outcome.signal.as_deref().unwrap_or(&silent),
             },
             (Some("abandoned"), None) => Answer::Abandoned,
             (Some(label), None) => match Failure::of_label(label) {

@@ -101,7 +101,8 @@ struct Pipeline {
     name: Arc<str>,
     store: Arc<str>,
     chain: Chain,
-    /// When the last line was written.
+    /// When the last line was written, and the last one before a process began.
+    last: String,
     written: String,
     policies: HashMap<u64, Arc<Policy>>,
     readings: Readings,
@@ -127,7 +128,6 @@ impl Verifier {
         if self.summary.first.is_none() {
             self.summary.first = Some(record.timestamp.clone());
         }
-        self.summary.last = Some(record.timestamp.clone());
         if !self.pipelines.contains_key(&record.pipeline_id) {
             let pipeline = Pipeline::new(&record.pipeline_id);
             self.pipelines.insert(record.pipeline_id.clone(), pipeline);
@@ -146,7 +146,8 @@ impl Verifier {
     /// The most that might depart to a scope a second, bursts and holds aside, after the lines taken so far.
     #[must_use]
     pub fn allowed_rate(&self, pipeline_id: &str, scope: &Scope) -> Option<f64> {
-        self.pipelines.get(pipeline_id)?.courses.get(scope)?.allowed
+        let courses = &self.pipelines.get(pipeline_id)?.courses;
+        courses.get(scope)?.allowed_rate()
     }
 
     /// Takes a line that is no record. `is_whole`: its end is there.
@@ -185,6 +186,8 @@ impl Verifier {
                 self.summary.scopes += 1;
             }
             self.summary.pipelines += 1;
+            let last = Some(pipeline.last).filter(|last| !last.is_empty());
+            self.summary.last = self.summary.last.max(last);
             tails.insert(name, (pipeline.chain.seq, pipeline.chain.hash));
         }
         let mut violations = self.findings.violations;
@@ -235,6 +238,7 @@ impl Pipeline {
             // Of a pipeline that does not tell its store nobody else is known to share it.
             store: format!("of {name}").into(),
             chain: Chain::default(),
+            last: String::new(),
             written: String::new(),
             policies: HashMap::new(),
             readings: Readings::default(),
@@ -246,6 +250,7 @@ impl Pipeline {
 
     fn take(&mut self, at: Place, record: Record, hash: String, desk: &mut Desk<'_>) {
         self.chain.take(&record.head, hash, at, desk.findings);
+        record.timestamp.clone_into(&mut self.last);
         // Of a process that begins, the one before is of interest yet.
         if !matches!(
             record.event,
@@ -428,8 +433,12 @@ impl Pipeline {
         let Some(scope) = group.head.scope.clone() else {
             return;
         };
-        let course = self.courses.entry(scope.clone()).or_default();
-        course.take(&scope, group, findings);
+        if !self.courses.contains_key(&scope) {
+            self.courses.insert(scope.clone(), Course::default());
+        }
+        if let Some(course) = self.courses.get_mut(&scope) {
+            course.take(&scope, group, findings);
+        }
     }
 
     /// What was told to lead to a turn leads to none.

@@ -139,7 +139,25 @@ impl Book {
     }
 }
 
+/// The places, among the scopes by their departures, of those that are shown more closely: of those that were
+/// asked most, and of those that were in trouble.
+pub(super) fn in_focus(scopes: &[(&Scope, &Page)], busiest: usize, troubled: usize) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..scopes.len()).collect();
+    places.sort_by_key(|place| std::cmp::Reverse(scopes[*place].1.troubles()));
+    places.retain(|place| *place >= busiest && scopes[*place].1.troubles() > 0);
+    places.truncate(troubled);
+    let mut focus: Vec<usize> = (0..busiest.min(scopes.len())).chain(places).collect();
+    focus.sort_unstable();
+    focus
+}
+
 impl Page {
+    /// How much of what went wrong there was.
+    fn troubles(&self) -> u64 {
+        let pauses = self.pauses.len() as u64 + self.more_pauses;
+        self.refusals + self.failures + pauses
+    }
+
     fn depart(&mut self, kind: Option<Kind>, departure: &Departure, allowed: Option<f64>) {
         let at = departure.permitted_at;
         self.departures += 1;

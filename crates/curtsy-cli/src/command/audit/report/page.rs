@@ -10,7 +10,7 @@ use curtsy::core::{Scope, Timestamp};
 use sha2::{Digest, Sha256};
 
 use super::escape::escape;
-use super::gather::{Book, Page, PauseKind};
+use super::gather::{Book, Page, PauseKind, in_focus};
 use super::picture::{histogram, pace, rate_words};
 use super::questions::{about, about_all, count, grouped, reason_words};
 use crate::notices::short;
@@ -18,8 +18,11 @@ use crate::notices::short;
 const STYLE: &str = include_str!("assets/report.css");
 const SCRIPT: &str = include_str!("assets/report.js");
 
-/// So many scopes, those that were asked most, have pictures.
-const PICTURED: usize = 40;
+/// So many scopes have pictures: of those that were asked most, and of those that were in trouble.
+const BUSIEST: usize = 24;
+const TROUBLED: usize = 16;
+/// So many of them are open from the beginning.
+const OPEN: usize = 5;
 /// So many have a row; of the rest the sum.
 const ROWS: usize = 4_000;
 /// So many violations are listed.
@@ -35,17 +38,20 @@ pub(super) fn write(book: &Book, proof: &Proof, logs: &Logs) -> String {
     tiles(&mut html, book, proof);
     questions(&mut html, book, proof);
     violations(&mut html, proof, logs);
-    table(&mut html, &scopes);
+    let focus = in_focus(&scopes, BUSIEST, TROUBLED);
+    table(&mut html, &scopes, &focus);
     html.push_str("<section><h2>Server by server</h2>");
-    if scopes.len() > PICTURED {
+    if scopes.len() > focus.len() {
         let _ = write!(
             html,
-            "<p class=\"soft\">The {PICTURED} that were asked most, of {}.</p>",
+            "<p class=\"soft\">{} of {}: those that were asked most, and those that were in trouble most.</p>",
+            focus.len(),
             grouped(scopes.len() as u64)
         );
     }
-    for (nth, (scope, page)) in scopes.iter().take(PICTURED).enumerate() {
-        section(&mut html, nth, scope, page);
+    for (shown, place) in focus.iter().enumerate() {
+        let (scope, page) = scopes[*place];
+        section(&mut html, *place, shown < OPEN, scope, page);
     }
     html.push_str("</section>");
     foot(&mut html, proof);
@@ -164,7 +170,7 @@ fn violations(html: &mut String, proof: &Proof, logs: &Logs) {
 /// A cell of the table: what is shown, and what it is sorted by.
 struct Cell(String, f64);
 
-fn table(html: &mut String, scopes: &[(&Scope, &Page)]) {
+fn table(html: &mut String, scopes: &[(&Scope, &Page)], focus: &[usize]) {
     html.push_str(
         "<section><h2>All servers</h2><p class=\"with-script\"><label>Show those that hold \
          <input id=\"filter\" type=\"search\" autocomplete=\"off\"></label> <span id=\"shown\" class=\"soft\"></span></p>\
@@ -190,7 +196,7 @@ fn table(html: &mut String, scopes: &[(&Scope, &Page)]) {
     html.push_str("</tr></thead><tbody>");
     for (nth, (scope, page)) in scopes.iter().take(ROWS).enumerate() {
         let name = escape(scope.as_str());
-        let linked = if nth < PICTURED {
+        let linked = if focus.contains(&nth) {
             format!("<a href=\"#s{nth}\">{name}</a>")
         } else {
             name
@@ -243,12 +249,12 @@ fn cells(page: &Page) -> [Cell; 11] {
     ]
 }
 
-fn section(html: &mut String, nth: usize, scope: &Scope, page: &Page) {
+fn section(html: &mut String, place: usize, is_open: bool, scope: &Scope, page: &Page) {
     let name = escape(scope.as_str());
-    let open = if nth < 5 { " open" } else { "" };
+    let open = if is_open { " open" } else { "" };
     let _ = write!(
         html,
-        "<details id=\"s{nth}\"{open}><summary><h3>{name}</h3></summary><p>{}</p>",
+        "<details id=\"s{place}\"{open}><summary><h3>{name}</h3></summary><p>{}</p>",
         escape(&about(page))
     );
     if page.departures > 0 {

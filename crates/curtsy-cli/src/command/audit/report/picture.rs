@@ -12,6 +12,8 @@ use super::series::Series;
 use crate::notices::short;
 
 const WIDTH: f64 = 720.0;
+/// Of a picture that stands beside another.
+const HALF: f64 = 380.0;
 const HEIGHT: f64 = 190.0;
 /// Room for the names of the axes.
 const LEFT: f64 = 46.0;
@@ -21,9 +23,10 @@ const ABOVE: f64 = 10.0;
 /// Departures over time against what was allowed, with holds and refusals.
 pub(super) fn pace(page: &Page, name: &str) -> String {
     let chart = Chart::of(&page.pace);
-    let mut svg = open(&format!(
+    let about = format!(
         "Requests a second to {name} over time, against what was allowed; shaded where nothing was sent"
-    ));
+    );
+    let mut svg = open(&about, WIDTH);
     for pause in &page.pauses {
         chart.shade(&mut svg, pause);
     }
@@ -36,15 +39,15 @@ pub(super) fn pace(page: &Page, name: &str) -> String {
 
 /// How often a time was about so long.
 pub(super) fn histogram(times: &Histogram, name: &str) -> String {
-    let mut svg = open(name);
+    let mut svg = open(name, HALF);
     let bins = times.bins();
     let first = bins.iter().position(|bin| *bin > 0).unwrap_or(0);
     let last = bins.iter().rposition(|bin| *bin > 0).unwrap_or(0);
     let (first, last) = (first.saturating_sub(1), (last + 1).min(BINS - 1));
     let most = f64::from(bins.iter().copied().max().unwrap_or(1).max(1));
-    let width = (WIDTH - LEFT) / (last - first + 1) as f64;
+    let width = (HALF - LEFT) / (last - first + 1) as f64;
     let floor = HEIGHT - BELOW;
-    let every = (last - first).div_ceil(8).max(1);
+    let every = (last - first).div_ceil(5).max(1);
     for (nth, bin) in (first..=last).enumerate() {
         let (count, x) = (bins[bin], LEFT + width * nth as f64);
         let height = (floor - ABOVE) * f64::from(count) / most;
@@ -60,7 +63,7 @@ pub(super) fn histogram(times: &Histogram, name: &str) -> String {
             label(&mut svg, x + width, HEIGHT - 7.0, "middle", &below);
         }
     }
-    let _ = write!(svg, r#"<path class="axis" d="M{LEFT} {floor}H{WIDTH}"/>"#);
+    let _ = write!(svg, r#"<path class="axis" d="M{LEFT} {floor}H{HALF}"/>"#);
     label(
         &mut svg,
         LEFT - 6.0,
@@ -213,9 +216,9 @@ impl Chart {
     }
 }
 
-fn open(name: &str) -> String {
+fn open(name: &str, width: f64) -> String {
     format!(
-        r#"<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">"#,
+        r#"<svg viewBox="0 0 {width} {HEIGHT}" role="img" aria-label="{}">"#,
         escape(name)
     )
 }
