@@ -35,6 +35,8 @@ pub(crate) struct PaperSettings {
     pub(crate) try_landing: bool,
     /// Whether retracted works are left out. Default false.
     pub(crate) skip_retracted: bool,
+    /// Whether a PDF whose metadata names another DOI is refused. Default false.
+    pub(crate) check_identity: bool,
     /// The user's own resolvers, in the order in which they are asked. Default none.
     pub(crate) resolver: Vec<ResolverText>,
     /// Where providers are asked.
@@ -80,6 +82,7 @@ pub(super) fn read(
         max_size: Size(DEFAULT_MAX_SIZE),
         try_landing: false,
         skip_retracted: false,
+        check_identity: false,
         resolver: Vec::new(),
         endpoints: Endpoints::default(),
         keys: Keys::default(),
@@ -167,6 +170,11 @@ fn read_copies(
         key("skip_retracted").flag("--skip-retracted"),
         on(given.skip_retracted),
         &mut s.skip_retracted,
+    )?;
+    layers.set(
+        key("check_identity").flag("--check-identity"),
+        on(given.check_identity),
+        &mut s.check_identity,
     )?;
     layers.set(
         key("resolver").flag("--resolver"),

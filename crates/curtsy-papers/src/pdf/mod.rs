@@ -12,6 +12,7 @@
 //! Time and memory are bounded whatever the file says. An encrypted file is one that can be read by those who may.
 //! Not checked: fonts, images, content streams.
 
+mod identity;
 mod kind;
 mod lexer;
 mod object;
@@ -24,6 +25,7 @@ use std::io::{self, Read, Seek};
 use md5::Md5;
 use sha2::{Digest, Sha256};
 
+pub use identity::dois;
 pub use kind::{Body, Page};
 
 use crate::reason::Reason;

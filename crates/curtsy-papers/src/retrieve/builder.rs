@@ -33,6 +33,7 @@ pub struct PaperRetrieverBuilder {
     layout: Layout,
     override_previous_attempt: bool,
     max_size: u64,
+    check_identity: bool,
 }
 
 impl PaperRetriever {
@@ -52,6 +53,7 @@ impl PaperRetriever {
             layout: Layout::default(),
             override_previous_attempt: false,
             max_size: DEFAULT_MAX_SIZE,
+            check_identity: false,
         }
     }
 }
@@ -164,6 +166,13 @@ impl PaperRetrieverBuilder {
         self
     }
 
+    /// Whether a PDF whose metadata names another DOI is refused, and kept as `NAME.suspect.pdf`. Default: no, since
+    /// manuscripts and preprints may rightly name another than the published work has.
+    pub fn check_identity(mut self, check: bool) -> Self {
+        self.check_identity = check;
+        self
+    }
+
     /// Makes the retriever.
     ///
     /// # Errors
@@ -202,6 +211,7 @@ impl PaperRetrieverBuilder {
                 folder,
                 again: self.override_previous_attempt,
                 max_size: self.max_size,
+                check_identity: self.check_identity,
             }),
         })
     }

@@ -1,6 +1,6 @@
 //! One copy: streamed into a file beside its place, verified, resumed where it broke off.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 
 use curtsy::{Reply, Request, Response};
 use http::header::{
@@ -15,10 +15,10 @@ use super::folder::Shelf;
 use super::part::{Part, Trail};
 use crate::answer::Unavailable;
 use crate::error::Error;
-use crate::pdf::{Check, Rejected, Verified};
+use crate::pdf::{self, Check, Rejected, Verified};
 use crate::plan::Miss;
 use crate::reason::Reason;
-use crate::source::Location;
+use crate::source::{Ids, Location};
 
 /// A copy that was fetched, whole and not yet in its place.
 #[derive(Debug)]
@@ -71,7 +71,12 @@ enum Stop {
 
 impl PaperRetriever {
     /// Fetches a copy.
-    pub(super) async fn fetch(&self, location: &Location, shelf: &Shelf) -> Result<Fetched, Error> {
+    pub(super) async fn fetch(
+        &self,
+        location: &Location,
+        ids: &Ids,
+        shelf: &Shelf,
+    ) -> Result<Fetched, Error> {
         let max_size = self.shared.max_size;
         let begun = Download::begin(location, shelf, max_size);
         let mut download = begun.map_err(|error| Error::disk("a paper's folder", error))?;
@@ -90,6 +95,11 @@ impl PaperRetriever {
                                 continue;
                             }
                             break Err(miss(Reason::Checksum, &url, download.status));
+                        }
+                        if self.shared.check_identity && download.names_another(ids)? {
+                            let kept = shelf.suspect(&mut download.part);
+                            kept.map_err(|error| Error::disk("a paper's folder", error))?;
+                            break Err(miss(Reason::WrongPaper, &url, download.status));
                         }
                         let Download {
                             part,
@@ -347,6 +357,19 @@ impl<'a> Download<'a> {
             cleared.map_err(|error| Error::disk("a paper's folder", error))?;
         }
         Ok(was_taken_up)
+    }
+
+    /// Whether its metadata names works, and none of them is this one. A preprint may name what it became.
+    fn names_another(&mut self, ids: &Ids) -> Result<bool, Error> {
+        let Some(doi) = ids.doi.as_ref().filter(|_| ids.arxiv.is_none()) else {
+            return Ok(false);
+        };
+        let named = self.part.file().and_then(|file| {
+            file.rewind()?;
+            pdf::dois(file)
+        });
+        let named = named.map_err(|error| Error::disk("a paper's folder", error))?;
+        Ok(!named.is_empty() && !named.contains(doi))
     }
 
     fn verify(&mut self) -> Result<Result<Verified, Rejected>, Error> {

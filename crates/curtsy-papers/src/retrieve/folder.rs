@@ -192,6 +192,12 @@ impl Shelf {
         Part::take_up(&self.pdf())
     }
 
+    /// Keeps what is not the paper for a person to look at, unless something has that name.
+    pub(super) fn suspect(&self, part: &mut Part) -> io::Result<()> {
+        part.put(&self.folder.join(self.name("suspect.pdf")), false)
+            .map(drop)
+    }
+
     /// Puts a PDF in its place, and the record that `describe` makes beside it. The record is ready before the PDF
     /// is there, so that whenever the process is killed the next run [knows](Self::finish) whose PDF that is.
     pub(super) fn keep(

@@ -53,6 +53,7 @@ struct Shared {
     folder: Folder,
     again: bool,
     max_size: u64,
+    check_identity: bool,
 }
 
 /// The providers that are asked about many papers at once.
@@ -129,7 +130,7 @@ impl PaperRetriever {
                         }
                     }
                     let started = self.shared.access.client().now();
-                    let fetched = self.fetch(&location, &shelf).await?;
+                    let fetched = self.fetch(&location, way.plan.ids(), &shelf).await?;
                     way.note_fetch(&location, &fetched, self.elapsed(started));
                     match fetched.end {
                         Ok(pdf) => {

@@ -129,6 +129,38 @@ async fn a_pdf_with_another_checksum_than_its_source_says_is_refused() {
 }
 
 #[tokio::test]
+async fn a_pdf_that_says_it_is_another_work_is_put_aside_where_that_is_asked_for() {
+    let naming = |doi: &str| {
+        // Before the header, where anything may stand.
+        let metadata = format!("<prism:doi>{doi}</prism:doi>\n");
+        [metadata.as_bytes(), PAPER].concat()
+    };
+    for (doi, checks, outcome) in [
+        ("10.5555/another", true, Outcome::Failed),
+        ("10.5555/another", false, Outcome::Pdf),
+        ("10.5555/CURTSY.2024.0042", true, Outcome::Pdf),
+    ] {
+        let world = World::start().await;
+        only_at_publisher(&world);
+        world.fault(Fault::new(JOURNAL, "/articles", Answer::pdf(naming(doi))));
+        let folder = tempfile::tempdir().unwrap();
+        let retriever = builder(&world, folder.path()).check_identity(checks);
+        let retriever = retriever.build().unwrap();
+        let paper = retriever.retrieve(order(DOI)).await.unwrap();
+        assert_eq!(paper.verdict.outcome, outcome, "{doi}, {checks}");
+        let is_wrong = paper.verdict.reason == Some(Reason::WrongPaper);
+        let suspects = files(folder.path());
+        let suspects = suspects
+            .iter()
+            .filter(|file| file.ends_with(".suspect.pdf"));
+        assert_eq!(
+            (is_wrong, suspects.count()),
+            (outcome == Outcome::Failed, usize::from(is_wrong))
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_pdf_that_is_too_large_is_not_read_to_its_end() {
     let world = World::start().await;
     only_at_publisher(&world);

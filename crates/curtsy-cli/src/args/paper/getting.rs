@@ -173,6 +173,9 @@ pub(crate) struct CopyArgs {
     /// Leave out works that were retracted
     #[arg(long)]
     pub(crate) skip_retracted: bool,
+    /// Refuse a PDF whose metadata names another DOI; it is kept as NAME.suspect.pdf
+    #[arg(long)]
+    pub(crate) check_identity: bool,
     /// Largest PDF, in bytes, or with a unit [default: 200MB]
     #[arg(long, value_name = "SIZE", value_parser = read::<Size>)]
     pub(crate) max_size: Option<Size>,

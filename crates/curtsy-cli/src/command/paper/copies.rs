@@ -18,5 +18,6 @@ pub(super) fn retriever(papers: &PaperSettings, access: Access) -> PaperRetrieve
         .max_size(papers.max_size.0)
         .try_landing(papers.try_landing)
         .skip_retracted(papers.skip_retracted)
+        .check_identity(papers.check_identity)
         .resolvers(resolvers.map(|given| given.resolver.clone()).collect())
 }
