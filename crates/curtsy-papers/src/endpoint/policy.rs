@@ -76,6 +76,8 @@ impl Endpoints {
 /// The policy of a host, as the first of its interfaces finds it.
 fn unlimited(host: &Policy) -> PolicyValues {
     PolicyValues {
+        // Whoever wants no manners of their own is let in by the provider's all the same.
+        polite: true,
         respect_robots: false,
         suppress_after: host.suppress_after.map(|_| u32::MAX),
         per_host: u32::MAX,
@@ -164,6 +166,23 @@ mod tests {
             let cap_of = |url| policy(&policies, url).day_cap;
             assert_eq!(cap_of("https://api.unpaywall.org/v2/10.5555/x"), Some(cap));
             assert_eq!(cap_of("https://api.crossref.org/works/10.5555/x"), None);
+        }
+    }
+
+    #[test]
+    fn interfaces_keep_their_rates_where_nothing_else_keeps_any() {
+        let mut own = site_policy();
+        own.polite = false;
+        let policies = Policies::new(own.build().unwrap());
+        let policies = Endpoints::default()
+            .policies(policies, &Keys::default(), false)
+            .unwrap();
+        for (url, polite) in [
+            ("https://api.crossref.org/works/10.5555/x", true),
+            ("https://arxiv.org/pdf/2401.99999", true),
+            ("https://journal.example.org/x.pdf", false),
+        ] {
+            assert_eq!(policy(&policies, url).polite, polite, "{url}");
         }
     }
 
