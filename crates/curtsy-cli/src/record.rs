@@ -34,7 +34,7 @@ pub(crate) async fn of_job(
                 QueueUrl::Sqlite => moment(clock),
                 QueueUrl::Redis(_) => dir
                     .worker()
-                    .map_err(|error| session::failure("the audit log", &error))?,
+                    .map_err(|error| session::failure("audit", &error))?,
             };
             let id = format!("{}-{worker}", fetch.job);
             queue
@@ -45,7 +45,7 @@ pub(crate) async fn of_job(
         }
     };
     let audit = open(fetch, &id, clock)?;
-    let failed = |error: curtsy::Error| session::failure("the audit log", &error);
+    let failed = |error: curtsy::Error| session::failure("audit", &error);
     audit.check_tail(queue).await.map_err(failed)?;
     Ok(audit)
 }
@@ -71,7 +71,7 @@ pub(crate) fn started(settings: &Settings) -> Entry {
 
 fn open(fetch: &FetchSettings, id: &str, clock: &Clock) -> Result<Audit, Failure> {
     Audit::append_rotating(&fetch.audit, id, clock.clone(), fetch.audit_size.0)
-        .map_err(|error| session::failure("the audit log", &error))
+        .map_err(|error| session::failure("audit", &error))
 }
 
 fn moment(clock: &Clock) -> String {

@@ -84,14 +84,17 @@ pub(crate) fn client_with(
     state: State,
     ears: Ears,
 ) -> Result<Client, Failure> {
-    let client = client_builder(settings, state, ears)?;
+    let mut client = client_builder(settings, state, ears)?;
+    for header in &settings.fetch.headers {
+        client = client.header(header.name.clone(), header.value.clone());
+    }
     client
         .policies(policies(settings))
         .build()
         .map_err(|error| failure("the client", &error))
 }
 
-/// A client's parts, but for its policies.
+/// A client's parts, but for its policies, and for the headers that go to listed URLs.
 fn client_builder(settings: &Settings, state: State, ears: Ears) -> Result<ClientBuilder, Failure> {
     let fetch = &settings.fetch;
     let State { store, clock } = state;
@@ -110,9 +113,6 @@ fn client_builder(settings: &Settings, state: State, ears: Ears) -> Result<Clien
         .allow_private(fetch.allow_private);
     if let Some(contact) = &fetch.contact {
         builder = builder.contact(contact.as_str());
-    }
-    for header in &fetch.headers {
-        builder = builder.header(header.name.clone(), header.value.clone());
     }
     Ok(builder)
 }

@@ -311,9 +311,14 @@ async fn a_batch_is_refused_before_anything_is_made_or_asked() {
         (&[], "", "--contact: is needed"),
         (&[], "you@example.com", "is a placeholder"),
         (
-            &["nothing.txt", "--plan", "--layout", "heap"],
+            &["nothing.txt"],
             "rae@lab.example",
-            "heap",
+            "nothing.txt: there is no such file, and it is no identifier",
+        ),
+        (
+            &["-H", "Cookie: mine"],
+            "rae@lab.example",
+            "is for URLs that you list yourself",
         ),
     ] {
         let mut command = command(&world, dir.path(), arguments);

@@ -207,7 +207,7 @@ async fn settings_of_papers_come_from_the_file_and_a_resolver_in_it_finds_the_co
         ),
     ] {
         let file = format!(
-            "[papers]\nout_dir = 'mine'\nlayout = 'flat'\nresolver = {resolvers}\nncbi_api_key = 's3cret-key'\n"
+            "[fetch]\nheader = 'Cookie: mine'\n[papers]\nout_dir = 'mine'\nlayout = 'flat'\nresolver = {resolvers}\nncbi_api_key = 's3cret-key'\n"
         );
         fs::write(dir.path().join("curtsy.toml"), file).unwrap();
         let mut command = paper(&world, &["get", DOI, "--again"]);
@@ -219,6 +219,13 @@ async fn settings_of_papers_come_from_the_file_and_a_resolver_in_it_finds_the_co
         assert_eq!(out(&got), format!("mine/{NAME}.pdf\n"));
         assert!(said(&got).contains("from resolver"), "{}", said(&got));
     }
+    // Headers for URLs of the user's own are none for whoever has papers.
+    assert!(
+        world
+            .arrivals()
+            .iter()
+            .all(|arrival| arrival.header("cookie").is_none())
+    );
     let shown = |command: &[&str]| {
         let mut shown = std::process::Command::new(env!("CARGO_BIN_EXE_curtsy"));
         shown.args(command).env("CURTSY_STATE", "memory:");

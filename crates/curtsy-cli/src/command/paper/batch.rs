@@ -32,6 +32,7 @@ pub(crate) const QUEUE: &str = ".curtsy/papers.sqlite";
 
 pub(crate) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Exit, Failure> {
     let retry_failed = args.retry_failed.as_deref().map(reasons).transpose()?;
+    AllGiven::refuse_strangers(&args.given)?;
     let options = args.options.options_of(&args.copies, args.audit.as_ref());
     let settings = super::settings(&options, global)?;
     if !settings.policy.polite && !args.i_own_these_hosts {
@@ -54,7 +55,7 @@ async fn work(
     let fetch = &settings.fetch;
     let screen = Screen::new(fetch.verbosity);
     let failed = |error: curtsy_papers::Error| session::paper_failure(&error);
-    let recorded = |error: curtsy::Error| session::failure("the audit log", &error);
+    let recorded = |error: curtsy::Error| session::failure("audit", &error);
     session::contact(settings)?;
     let dir = JobDir::open(&settings.papers.out_dir)
         .map_err(|error| session::failure("paper batch", &error))?;

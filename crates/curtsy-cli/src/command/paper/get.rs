@@ -57,7 +57,7 @@ async fn work(args: &PaperGetArgs, words: &[String], settings: &Settings) -> Res
         .override_previous_attempt(args.again)
         .build()
         .map_err(|error| session::paper_failure(&error))?;
-    let recorded = |error: curtsy::Error| session::failure("the audit log", &error);
+    let recorded = |error: curtsy::Error| session::failure("audit", &error);
     audit
         .record([record::started(settings)])
         .await

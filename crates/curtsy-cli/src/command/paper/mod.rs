@@ -50,6 +50,12 @@ pub(crate) fn run(args: &PaperArgs, global: &GlobalArgs) -> Result<Exit, Failure
 /// # Errors
 /// The configuration is wrong.
 fn settings(options: &Options, global: &GlobalArgs) -> Result<Settings, Failure> {
+    if !options.connection.header.is_empty() {
+        return Err(Failure::usage(
+            "--header",
+            "is for URLs that you list yourself; what papers are fetched from is not for it to see",
+        ));
+    }
     let settings = Settings::load(Flags {
         global,
         options,

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use curtsy_papers::{Identifier, NotAnId};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, one_line};
 use crate::lines::{Lines, Reader};
 use table::Table;
 
@@ -52,6 +52,21 @@ impl<'a> AllGiven<'a> {
             words: words.iter(),
             place: 0,
             file: None,
+        }
+    }
+
+    /// Refuses a word that is neither an identifier nor a file: a name that was misspelt, where files are expected.
+    ///
+    /// # Errors
+    /// There is one: exit 2.
+    pub(super) fn refuse_strangers(words: &[String]) -> Result<(), Failure> {
+        let is_stranger = |word: &&String| word.parse::<Identifier>().is_err() && !is_file(word);
+        match words.iter().find(is_stranger) {
+            None => Ok(()),
+            Some(word) => Err(Failure::usage(
+                one_line(word),
+                "there is no such file, and it is no identifier",
+            )),
         }
     }
 
