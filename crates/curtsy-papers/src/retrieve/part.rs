@@ -1,8 +1,12 @@
 //! A file on its way: written beside its place, under a name that is only ever curtsy's.
+//!
+//! Two runs may be at the same paper. Whoever comes second begins a file of its own under that name; nobody goes on with
+//! a file that another still writes, and nobody puts another's in its place.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +43,8 @@ impl Part {
             .write(true)
             .create_new(true)
             .open(&path)?;
+        // It tells other runs that somebody is at it, and ends with the process. Where there are no locks, nobody is told.
+        let _ = file.try_lock();
         Ok(Self {
             path,
             trail,
@@ -56,6 +62,9 @@ impl Part {
             return Ok(None);
         };
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        if file.try_lock().is_err() {
+            return Ok(None);
+        }
         let part = Self {
             path,
             trail,
@@ -82,7 +91,6 @@ impl Part {
 
     /// Begins it anew.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        use std::io::Seek;
         remove(&self.trail)?;
         let file = self.file()?;
         file.set_len(0)?;
@@ -98,6 +106,9 @@ impl Part {
     /// stood there.
     pub(super) fn put(&mut self, place: &Path, replaces: bool) -> io::Result<bool> {
         self.sync()?;
+        if !self.has_its_name()? {
+            self.begin_under_its_name()?;
+        }
         if replaces {
             fs::rename(&self.path, place)?;
         } else {
@@ -116,12 +127,55 @@ impl Part {
     }
 }
 
+impl Part {
+    /// Whether what stands under its name is this file, and not one that another run has begun meanwhile.
+    fn has_its_name(&mut self) -> io::Result<bool> {
+        match fs::symlink_metadata(&self.path) {
+            Ok(named) => Ok(is_same(&named, &self.file()?.metadata()?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes it once more, under a name that nobody else has.
+    fn begin_under_its_name(&mut self) -> io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("curtsy-part-{}-{number}", std::process::id());
+        let path = self.path.with_extension(name);
+        remove(&path)?;
+        let mut copy = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)?;
+        let file = self.file()?;
+        file.rewind()?;
+        io::copy(file, &mut copy)?;
+        copy.sync_all()?;
+        (self.path, self.file) = (path, Some(copy));
+        Ok(())
+    }
+}
+
 impl Drop for Part {
     fn drop(&mut self) {
-        if self.file.take().is_some() {
+        if self.file.is_some() && self.has_its_name().unwrap_or(false) {
             let _ = remove(&self.path).and_then(|()| remove(&self.trail));
         }
     }
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Nobody can take a file away there that another has open.
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
 }
 
 /// Where the file for `place` lies while it is written.

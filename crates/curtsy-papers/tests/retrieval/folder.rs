@@ -304,6 +304,38 @@ fn hidden(folder: &std::path::Path, what: &str) -> std::path::PathBuf {
 }
 
 #[tokio::test]
+async fn runs_that_are_at_the_same_paper_spoil_nothing_for_one_another() {
+    let world = World::start().await;
+    only_at_publisher(&world);
+    for again in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let runs: Vec<_> = (0..6)
+            .map(|_| {
+                let retriever = builder(&world, folder.path());
+                let retriever = retriever.override_previous_attempt(again).build().unwrap();
+                tokio::spawn(async move { retriever.retrieve(order(DOI)).await })
+            })
+            .collect();
+        let mut ended = 0;
+        for run in runs {
+            // One that finds its place taken at the last moment may say so, and no more.
+            if let Ok(paper) = run.await.unwrap() {
+                let path = paper.stored.unwrap().path;
+                assert_eq!(fs::read(&path).unwrap(), PAPER, "{}", path.display());
+                ended += 1;
+            }
+        }
+        assert!(ended > 0);
+        for file in files(folder.path()) {
+            assert!(!file.contains("curtsy-"), "{file} is left behind");
+            if file.ends_with(".pdf") {
+                assert_eq!(fs::read(folder.path().join(file)).unwrap(), PAPER);
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_was_killed_between_the_pdf_and_its_record_has_both_the_next_time() {
     let world = World::start().await;
     // In the place of no record, and of one of a try in vain.
