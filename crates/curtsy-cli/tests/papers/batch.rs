@@ -497,3 +497,40 @@ async fn twenty_kills_lose_no_paper_and_fetch_no_pdf_twice_and_every_pace_is_kep
     assert!(count(&log, "departure") >= arrived, "{arrived} arrived");
     assert_proved(dir.path());
 }
+
+/// The most memory that a process has had so far, in MiB.
+#[cfg(target_os = "linux")]
+fn peak_memory(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_does_not_grow_with_the_list() {
+    let world = World::start().await;
+    let mut peaks = Vec::new();
+    for count in [1_000, 10_000] {
+        let dir = tempfile::tempdir().unwrap();
+        // Nobody has to be asked about these, so that it is over soon; each is a row of the results all the same.
+        let lines: Vec<String> = (0..count).map(|n| format!("no identifier {n}")).collect();
+        fs::write(dir.path().join("list"), lines.join("\n")).unwrap();
+        let mut command = command(&world, dir.path(), &["-q"]);
+        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+        let mut peak = 0;
+        let ended = loop {
+            peak = peak.max(peak_memory(child.id()).unwrap_or_default());
+            if let Some(ended) = child.try_wait().unwrap() {
+                break ended;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        assert_eq!(ended.code(), Some(1));
+        assert_sums(dir.path());
+        assert_eq!(report(dir.path())["bad_ids"], count);
+        peaks.push(peak);
+    }
+    assert!(peaks[1] < 150 && peaks[1] < peaks[0] + 50, "{peaks:?} MiB");
+}
