@@ -21,6 +21,7 @@ pub(crate) fn evidence(
             let (rate, _) = curtsy::core::pace(policy, state)?;
             Some(format!("{} {rate}/s", rate_key(policy, state)))
         }
+        Reason::DayCap => Some(format!("day_cap {}", policy.day_cap?)),
         Reason::Quota | Reason::QuotaExhausted => state.quotas().first().map(quota),
         Reason::ConfiguredDelay => {
             let delay = policy.delay?;

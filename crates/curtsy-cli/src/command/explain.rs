@@ -112,6 +112,7 @@ fn evidence_of(explained: &Explanation, settings: &Settings, reason: Reason) -> 
             line.map_or_else(String::new, |line| format!(", line {line}"))
         }
         Reason::Rate => source(rate_key(policy, state)),
+        Reason::DayCap => source("day_cap"),
         Reason::ConfiguredDelay => source("delay"),
         _ => String::new(),
     };

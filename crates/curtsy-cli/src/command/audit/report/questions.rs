@@ -137,6 +137,7 @@ pub(super) fn reason_words(label: &str) -> &str {
         ("configured_delay", "a configured delay"),
         ("unstated_pace", "1–3 s, since it says nothing of pace"),
         ("rate", "the configured rate"),
+        ("day_cap", "a day that had as many requests as it may have"),
         ("learned_rate", "the rate that it was found to bear"),
         (
             "concurrency",
