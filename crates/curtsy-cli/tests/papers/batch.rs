@@ -498,6 +498,32 @@ async fn twenty_kills_lose_no_paper_and_fetch_no_pdf_twice_and_every_pace_is_kep
     assert_proved(dir.path());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_over_a_days_cap_is_deferred_until_the_day_is_over() {
+    let world = World::with_papers(100).await;
+    let dir = tempfile::tempdir().unwrap();
+    let dois: Vec<String> = (0..8).map(|n| Paper(10 * n + 6).doi()).collect();
+    list(
+        dir.path(),
+        &dois.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    let host = format!("api.unpaywall.org:{}", world.addr().port());
+    let file = format!("[scopes.\"{host}\"]\nday_cap = 3\n");
+    fs::write(dir.path().join("curtsy.toml"), file).unwrap();
+    let capped = batch(&world, dir.path(), &[]);
+    assert_eq!(capped.status.code(), Some(3), "{}", said(&capped));
+    assert_eq!(world.arrivals_at("api.unpaywall.org").len(), 3);
+    assert_sums(dir.path());
+    let report = report(dir.path());
+    assert_eq!(
+        (&report["pdf"], &report["deferred"]),
+        (&3.into(), &5.into())
+    );
+    assert_eq!(report["by_reason"]["quota_spent"], 5);
+    assert_eq!(report["hold"][0]["host"], "api.unpaywall.org");
+    assert_proved(dir.path());
+}
+
 /// The most memory that a process has had so far, in MiB.
 #[cfg(target_os = "linux")]
 fn peak_memory(pid: u32) -> Option<u64> {
