@@ -8,7 +8,7 @@ const PMIDS: u32 = 50_000_000;
 const PMCIDS: u32 = 7_000_000;
 
 /// An invented paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Paper(pub(crate) u32);
 
 /// Where its open copy is.
