@@ -1,66 +1,15 @@
 //! `batch` and `report`.
 
-use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
 
-use crate::support::{count, events, files, out, paper, results, rows, said};
-use crate::world::{self, Answer as Said, Fault, Paper, World};
-
-/// What each provider may be asked is kept; sites need not be waited for in most tests.
-const QUICK: [&str; 2] = ["--delay", "0"];
-
-/// `curtsy paper batch list …` in a folder, its papers in `PDFs`.
-fn command(world: &World, dir: &Path, arguments: &[&str]) -> Command {
-    let mut command = paper(world, &["batch", "list"]);
-    command.args(arguments).current_dir(dir);
-    command
-}
-
-fn batch(world: &World, dir: &Path, arguments: &[&str]) -> Output {
-    command(world, dir, &[&QUICK, arguments].concat())
-        .output()
-        .unwrap()
-}
-
-fn list(dir: &Path, lines: &[&str]) {
-    fs::write(dir.join("list"), lines.join("\n")).unwrap();
-}
-
-fn report(dir: &Path) -> Json {
-    let text = fs::read_to_string(dir.join("PDFs/report.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
-/// The sums of a report match, and are those of the list of results.
-fn assert_sums(dir: &Path) {
-    let report = report(dir);
-    let number = |name: &str| report[name].as_u64().unwrap();
-    let ended = ["pdf", "had", "not_open", "failed", "deferred"];
-    let all: u64 = ended.into_iter().map(number).sum();
-    assert_eq!(number("unique"), all + number("left"), "{report}");
-    let rows = results(&dir.join("PDFs"));
-    assert_eq!(rows.len() as u64, all);
-    for name in ended {
-        let of_outcome = rows.iter().filter(|row| row["outcome"] == name);
-        assert_eq!(of_outcome.count() as u64, number(name), "{name}");
-    }
-    let reasons: u64 = report["by_reason"]
-        .as_object()
-        .unwrap()
-        .values()
-        .map(|count| count.as_u64().unwrap())
-        .sum();
-    assert_eq!(
-        reasons,
-        number("not_open") + number("failed") + number("deferred")
-    );
-    let failures = fs::read_to_string(dir.join("PDFs/failures.csv")).unwrap();
-    assert_eq!(failures.lines().count() as u64, reasons + 1);
-}
+use crate::support::{
+    QUICK, assert_proved, assert_sums, batch, command, count, events, files, list, out, report,
+    results, rows, said,
+};
+use crate::world::{Answer as Said, Fault, Paper, World};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_messy_list_ends_in_a_row_a_paper_and_sums_that_match() {
@@ -107,19 +56,19 @@ async fn a_messy_list_ends_in_a_row_a_paper_and_sums_that_match() {
             assert!(dir.path().join("PDFs").join(file).exists(), "{file}");
         }
     }
-    let report = report(dir.path());
+    let sums = report(dir.path());
     let sample = include_str!("../../../curtsy-papers/testdata/out_report.json");
     let sample: Json = serde_json::from_str(sample).unwrap();
     for key in sample.as_object().unwrap().keys() {
         // Those of the sample are called otherwise, or stand in the log.
         let is_ours = !matches!(key.as_str(), "run" | "already_had");
-        assert_eq!(report.get(key).is_some(), is_ours, "{key}");
+        assert_eq!(sums.get(key).is_some(), is_ours, "{key}");
     }
     assert_eq!(
-        (&report["lines"], &report["duplicates"], &report["bad_ids"]),
+        (&sums["lines"], &sums["duplicates"], &sums["bad_ids"]),
         (&7.into(), &1.into(), &1.into())
     );
-    assert_eq!(report["by_source"]["pmc-cloud"], 1);
+    assert_eq!(sums["by_source"]["pmc-cloud"], 1);
     let failures = fs::read_to_string(dir.path().join("PDFs/failures.csv")).unwrap();
     let mut lines = failures.lines();
     let sample = include_str!("../../../curtsy-papers/testdata/out_failures.csv");
@@ -145,7 +94,7 @@ async fn a_messy_list_ends_in_a_row_a_paper_and_sums_that_match() {
     assert_eq!(more.status.code(), Some(1));
     assert_sums(dir.path());
     assert_eq!(results(&dir.path().join("PDFs")).len(), 7);
-    let sums = self::report(dir.path());
+    let sums = report(dir.path());
     assert_eq!(
         (&sums["lines"], &sums["duplicates"]),
         (&2.into(), &1.into())
@@ -388,163 +337,6 @@ async fn an_interrupted_batch_ends_its_downloads_says_so_and_goes_on_the_next_ti
     assert_no_pdf_twice(&world);
 }
 
-/// By the log alone: every pace, hold and robots.txt was kept, to the microsecond, and no line is missing.
-fn assert_proved(dir: &Path) {
-    let mut verify = Command::new(env!("CARGO_BIN_EXE_curtsy"));
-    verify.args(["audit", "verify", "--job", "PDFs"]);
-    let verified = verify.current_dir(dir).output().unwrap();
-    assert_eq!(
-        verified.status.code(),
-        Some(0),
-        "{}{}",
-        out(&verified),
-        said(&verified)
-    );
-}
-
-/// No PDF was sent twice.
-fn assert_no_pdf_twice(world: &World) {
-    let mut sent: Vec<String> = world
-        .arrivals()
-        .into_iter()
-        .filter(|arrival| arrival.path.ends_with(".pdf") && arrival.header("range").is_none())
-        .map(|arrival| format!("{}{}", arrival.host, arrival.path))
-        .collect();
-    sent.sort();
-    let twice: Vec<_> = sent.windows(2).filter(|pair| pair[0] == pair[1]).collect();
-    assert!(twice.is_empty(), "{twice:?}");
-}
-
-/// The papers whose PDF is there, or the beginning of it.
-fn papers_in(folder: &Path) -> Vec<Paper> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let names = entries.filter_map(|entry| entry.unwrap().file_name().into_string().ok());
-    let of_papers = names.filter_map(|name| {
-        let number = name
-            .strip_prefix("doi-10%2E5555%2Fworld%2E")?
-            .parse()
-            .ok()?;
-        let own = folder.join(&name);
-        let (pdf, trail) = (
-            own.join(format!("{name}.pdf")),
-            own.join(format!(".{name}.pdf.curtsy-trail")),
-        );
-        let is_known = fs::read(trail).is_ok_and(|text| text.ends_with(b"}"));
-        (pdf.exists() || is_known).then_some(Paper(number))
-    });
-    of_papers.collect()
-}
-
-/// The paper whose PDF is asked for.
-fn paper_of(arrival: &world::Arrival) -> Option<Paper> {
-    let file = arrival.path.rsplit('/').next()?.strip_suffix(".pdf")?;
-    let number = match file.strip_prefix("PMC") {
-        Some(pmcid) => pmcid.split('.').next()?.parse::<u32>().ok()? - 7_000_000,
-        None => file.parse().ok()?,
-    };
-    Some(Paper(number))
-}
-
-/// Kills at so many moments.
-const KILLS: usize = 20;
-
-/// A hundred and sixty papers at repositories, publishers or nowhere, and forty in PubMed Central.
-fn kill_papers() -> Vec<Paper> {
-    (0..400).filter(|n| n % 10 >= 5).map(Paper).collect()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn twenty_kills_lose_no_paper_and_fetch_no_pdf_twice_and_every_pace_is_kept() {
-    let world = World::with_papers(400).await;
-    let dir = tempfile::tempdir().unwrap();
-    let papers = kill_papers();
-    let dois: Vec<String> = papers.iter().map(|paper| paper.doi()).collect();
-    list(
-        dir.path(),
-        &dois.iter().map(String::as_str).collect::<Vec<_>>(),
-    );
-    let start = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_curtsy"));
-        let resolve = world.resolve();
-        command.args(["paper", "batch", "list", "-q", "--resolve", &resolve]);
-        command.args(["--state", "sqlite:state", "--timeout", "2s"]);
-        command.args(QUICK).envs(world.variables());
-        command.env("CURTSY_CONTACT", "rae@lab.example");
-        command.current_dir(dir.path()).stdout(Stdio::null());
-        command.spawn().unwrap()
-    };
-    // The papers that were there or coming in at a kill, and how many requests had arrived by then.
-    let mut had = HashMap::new();
-    for kill in 0..KILLS {
-        let mut job = start();
-        // At a moment that moves through what a run does.
-        let moment = 100 + 137 * kill as u64 % 700;
-        std::thread::sleep(std::time::Duration::from_millis(moment));
-        job.kill().unwrap();
-        job.wait().unwrap();
-        // What it had sent is on its way, if anything is.
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        let arrived = world.arrivals().len();
-        for paper in papers_in(&dir.path().join("PDFs")) {
-            had.entry(paper).or_insert(arrived);
-        }
-    }
-    // Of a batch that was killed, too, it is known how far it has come.
-    let mut looks = Command::new(env!("CARGO_BIN_EXE_curtsy"));
-    looks
-        .args(["paper", "report", "--json"])
-        .current_dir(dir.path());
-    let so_far = rows(&looks.output().unwrap()).remove(0);
-    assert_eq!(so_far["unique"], papers.len());
-    assert!(so_far["left"].as_u64() > Some(0), "{so_far}");
-    let told = fs::read_to_string(dir.path().join("PDFs/papers.jsonl")).unwrap_or_default();
-    assert!(
-        told.lines().count() < papers.len(),
-        "it was killed too late"
-    );
-    let ended = start().wait().unwrap();
-    assert_eq!(ended.code(), Some(1));
-    assert_sums(dir.path());
-    let rows = results(&dir.path().join("PDFs"));
-    assert_eq!(rows.len(), papers.len());
-    for (row, paper) in rows.iter().zip(&papers) {
-        assert_eq!(row["given"], paper.doi());
-        let is_had = matches!(row["outcome"].as_str(), Some("pdf" | "had"));
-        assert_eq!(is_had, paper.copy() != world::Copy::None, "{row}");
-        if let Some(file) = row["file"].as_str() {
-            let pdf = fs::read(dir.path().join("PDFs").join(file)).unwrap();
-            assert!(
-                pdf.starts_with(b"%PDF-") && pdf.ends_with(b"%%EOF\n"),
-                "{file}"
-            );
-        }
-    }
-    // A PDF and a record each, and nothing half done beside them.
-    let all = files(&dir.path().join("PDFs"));
-    let pdfs = all.iter().filter(|file| file.ends_with(".pdf")).count();
-    assert_eq!(pdfs, papers.len() * 4 / 5);
-    // What has begun to come in is gone on with, and what is there is not asked for again.
-    for (at, arrival) in world.arrivals().iter().enumerate() {
-        if let Some(paper) = paper_of(arrival).filter(|_| arrival.header("range").is_none()) {
-            let again = had.get(&paper).is_some_and(|arrived| at >= *arrived);
-            assert!(!again, "{paper:?} was fetched again");
-        }
-    }
-    // No provider was asked faster than it publishes, over all kills.
-    let endpoints = world.endpoints();
-    for provider in curtsy_papers::Provider::ALL {
-        let host = endpoints.base(provider).host_str().unwrap();
-        let interval = provider.endpoint().pace.interval();
-        world::assert_paced(&world.arrivals_at(host), interval);
-    }
-    let log = events(&dir.path().join("PDFs/.curtsy/audit.jsonl"));
-    let arrived = world.arrivals().len();
-    assert!(count(&log, "departure") >= arrived, "{arrived} arrived");
-    assert_proved(dir.path());
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_over_a_days_cap_is_deferred_until_the_day_is_over() {
     let world = World::with_papers(100).await;
@@ -561,13 +353,10 @@ async fn what_is_over_a_days_cap_is_deferred_until_the_day_is_over() {
     assert_eq!(capped.status.code(), Some(3), "{}", said(&capped));
     assert_eq!(world.arrivals_at("api.unpaywall.org").len(), 3);
     assert_sums(dir.path());
-    let report = report(dir.path());
-    assert_eq!(
-        (&report["pdf"], &report["deferred"]),
-        (&3.into(), &5.into())
-    );
-    assert_eq!(report["by_reason"]["quota_spent"], 5);
-    assert_eq!(report["hold"][0]["host"], "api.unpaywall.org");
+    let sums = report(dir.path());
+    assert_eq!((&sums["pdf"], &sums["deferred"]), (&3.into(), &5.into()));
+    assert_eq!(sums["by_reason"]["quota_spent"], 5);
+    assert_eq!(sums["hold"][0]["host"], "api.unpaywall.org");
     assert_proved(dir.path());
 }
 
@@ -606,4 +395,17 @@ async fn memory_does_not_grow_with_the_list() {
         peaks.push(peak);
     }
     assert!(peaks[1] < 150 && peaks[1] < peaks[0] + 50, "{peaks:?} MiB");
+}
+
+/// No PDF was sent twice.
+fn assert_no_pdf_twice(world: &World) {
+    let mut sent: Vec<String> = world
+        .arrivals()
+        .into_iter()
+        .filter(|arrival| arrival.path.ends_with(".pdf") && arrival.header("range").is_none())
+        .map(|arrival| format!("{}{}", arrival.host, arrival.path))
+        .collect();
+    sent.sort();
+    let twice: Vec<_> = sent.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(twice.is_empty(), "{twice:?}");
 }

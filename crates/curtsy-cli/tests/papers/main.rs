@@ -4,6 +4,7 @@
 
 mod batch;
 mod copies;
+mod kill;
 mod lookups;
 mod support;
 #[path = "../../../curtsy-papers/tests/world/mod.rs"]

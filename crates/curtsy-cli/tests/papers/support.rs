@@ -1,5 +1,6 @@
 //! `curtsy paper …` in a world on loopback.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -86,4 +87,70 @@ pub(crate) fn files(folder: &Path) -> Vec<String> {
     }
     all.sort();
     all
+}
+
+/// What each provider may be asked is kept; sites need not be waited for in most tests.
+pub(crate) const QUICK: [&str; 2] = ["--delay", "0"];
+
+/// `curtsy paper batch list …` in a folder, its papers in `PDFs`.
+pub(crate) fn command(world: &World, dir: &Path, arguments: &[&str]) -> Command {
+    let mut command = paper(world, &["batch", "list"]);
+    command.args(arguments).current_dir(dir);
+    command
+}
+
+pub(crate) fn batch(world: &World, dir: &Path, arguments: &[&str]) -> Output {
+    command(world, dir, &[&QUICK, arguments].concat())
+        .output()
+        .unwrap()
+}
+
+pub(crate) fn list(dir: &Path, lines: &[&str]) {
+    fs::write(dir.join("list"), lines.join("\n")).unwrap();
+}
+
+pub(crate) fn report(dir: &Path) -> Json {
+    let text = fs::read_to_string(dir.join("PDFs/report.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The sums of a report match, and are those of the list of results.
+pub(crate) fn assert_sums(dir: &Path) {
+    let report = report(dir);
+    let number = |name: &str| report[name].as_u64().unwrap();
+    let ended = ["pdf", "had", "not_open", "failed", "deferred"];
+    let all: u64 = ended.into_iter().map(number).sum();
+    assert_eq!(number("unique"), all + number("left"), "{report}");
+    let rows = results(&dir.join("PDFs"));
+    assert_eq!(rows.len() as u64, all);
+    for name in ended {
+        let of_outcome = rows.iter().filter(|row| row["outcome"] == name);
+        assert_eq!(of_outcome.count() as u64, number(name), "{name}");
+    }
+    let reasons: u64 = report["by_reason"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|count| count.as_u64().unwrap())
+        .sum();
+    assert_eq!(
+        reasons,
+        number("not_open") + number("failed") + number("deferred")
+    );
+    let failures = fs::read_to_string(dir.join("PDFs/failures.csv")).unwrap();
+    assert_eq!(failures.lines().count() as u64, reasons + 1);
+}
+
+/// By the log alone: every pace, hold and robots.txt was kept, to the microsecond, and no line is missing.
+pub(crate) fn assert_proved(dir: &Path) {
+    let mut verify = Command::new(env!("CARGO_BIN_EXE_curtsy"));
+    verify.args(["audit", "verify", "--job", "PDFs"]);
+    let verified = verify.current_dir(dir).output().unwrap();
+    assert_eq!(
+        verified.status.code(),
+        Some(0),
+        "{}{}",
+        out(&verified),
+        said(&verified)
+    );
 }

@@ -5,6 +5,7 @@
 mod access;
 mod cite;
 mod convert;
+mod limits;
 mod references;
 mod search;
 #[path = "../world/mod.rs"]
