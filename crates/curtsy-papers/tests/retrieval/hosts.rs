@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use curtsy::core::Scope;
-use curtsy_papers::Reason;
 use curtsy_papers::plan::{Outcome, Retry};
 use curtsy_papers::retrieve::PaperRetriever;
+use curtsy_papers::{Provider, Reason};
 
 use crate::support::*;
 use crate::world::{self, Answer, Fault, World};
@@ -223,5 +223,48 @@ async fn it_says_who_it_is_and_wears_no_mask() {
         );
         assert!(arrival.header("referer").is_none());
         assert!(arrival.header("cookie").is_none());
+    }
+}
+
+#[tokio::test]
+async fn the_sites_of_arxiv_and_europe_pmc_keep_their_rates_whatever_their_robots_txt_says() {
+    let world = World::start().await;
+    // Less than arXiv wants of programs.
+    let hurried = Answer::new(200, "text/plain", "User-agent: *\nCrawl-delay: 1\n");
+    world.fault(Fault::new("arxiv.org", "/robots.txt", hurried));
+    let dois: Vec<String> = (0..4).map(|n| format!("10.5555/europe.{n}")).collect();
+    for (n, doi) in dois.iter().enumerate() {
+        let url = format!("https://europepmc.org/articles/PMC77{n}?pdf=render");
+        let place = serde_json::json!({"url_for_pdf": url, "host_type": "repository"});
+        let record = serde_json::json!({"doi": doi, "is_oa": true, "oa_locations": [place]});
+        let known = Answer::json(record.to_string());
+        world.fault(Fault::new(
+            "api.unpaywall.org",
+            &format!("/v2/{doi}"),
+            known,
+        ));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let retriever = builder(&world, folder.path()).build().unwrap();
+    let arxiv = ["arXiv:2401.00001", "arXiv:2401.00002"].map(str::to_owned);
+    let papers: Vec<_> = arxiv
+        .into_iter()
+        .chain(dois)
+        .map(|id| {
+            let (retriever, order) = (retriever.clone(), order(&id));
+            tokio::spawn(async move { retriever.retrieve(order).await.unwrap() })
+        })
+        .collect();
+    for paper in papers {
+        let paper = paper.await.unwrap();
+        assert_eq!(paper.verdict.outcome, Outcome::Pdf, "{}", paper.id);
+    }
+    for (provider, host, requests) in [
+        (Provider::Arxiv, "arxiv.org", 3),
+        (Provider::EuropePmcSite, "europepmc.org", 5),
+    ] {
+        let arrivals = world.arrivals_at(host);
+        assert_eq!(arrivals.len(), requests, "robots.txt, and each paper once");
+        world::assert_paced(&arrivals, provider.endpoint().pace.interval());
     }
 }
