@@ -138,6 +138,19 @@ impl Fleet {
         departures
     }
 
+    /// The logs of all workers together must prove that every rule was kept.
+    fn assert_proved(&self) {
+        let dirs = (0..self.dirs).map(|dir| format!("worker-{dir}/.curtsy/audit.jsonl"));
+        let logs: Vec<String> = dirs
+            .filter(|log| self.dir.path().join(log).exists())
+            .collect();
+        if logs.is_empty() {
+            return;
+        }
+        let logs: Vec<&str> = logs.iter().map(String::as_str).collect();
+        crate::support::assert_proved(self.dir.path(), &logs);
+    }
+
     fn spawn(&mut self, command: &str, more: &[&str]) {
         let out = self.dir.path().join(format!("worker-{}", self.dirs));
         let mut curtsy = self.command(command, more);
@@ -183,6 +196,9 @@ impl Drop for Fleet {
         for worker in &mut self.workers {
             let _ = worker.process.kill();
             let _ = worker.process.wait();
+        }
+        if !std::thread::panicking() {
+            self.assert_proved();
         }
     }
 }

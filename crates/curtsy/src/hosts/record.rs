@@ -41,8 +41,8 @@ struct Course {
     untold: Vec<u64>,
     /// Why the next line must tell the state that it is about.
     tells: Option<Because>,
-    /// Whether the state was told in this process.
-    is_known: bool,
+    /// The turn before the first.
+    before: u64,
 }
 
 struct Kept {
@@ -86,6 +86,7 @@ impl Record {
                 turn,
                 begun: turn,
                 stands: turn,
+                before: turn,
                 ..Course::default()
             },
             ..Self::default()
@@ -201,7 +202,7 @@ impl Record {
     pub(super) fn replace(&mut self, found: Option<(Version, HostState)>) {
         // Nobody else has settled it, since it is still open.
         let _ = self.begin().set(false);
-        self.course.begin_anew(found.is_some());
+        self.course.begin_anew();
         self.kept = found.map(|(version, state)| Kept { version, state });
         self.mark += 1;
     }
@@ -229,14 +230,14 @@ impl Course {
     }
 
     /// What does not stand yet is void, and its turns are taken again by what comes.
-    fn begin_anew(&mut self, is_known: bool) {
+    fn begin_anew(&mut self) {
         self.turn = self.stands;
         self.noted.clear();
         self.untold.retain(|turn| *turn <= self.stands);
-        self.tells = Some(match self.is_known {
+        let is_met = self.stands > self.before && self.tells != Some(Because::Met);
+        self.tells = Some(match is_met {
             true => Because::Changed,
             false => Because::Met,
         });
-        self.is_known |= is_known;
     }
 }
