@@ -45,7 +45,7 @@ pub struct Heard<'a> {
     pub draw: Draw,
 }
 
-/// An event with the seed's fields, before the log gives it time, number and chain.
+/// An event with the fields of all, before the log gives it time, number and chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     record: Record,
@@ -398,7 +398,7 @@ mod tests {
     use crate::Reason;
 
     #[test]
-    fn t1_every_line_has_the_seeds_fields() {
+    fn t1_every_line_has_the_fields_of_all() {
         let entry = Entry::of_run(Event::BreakerClosed {});
         let line =
             serde_json::to_value(entry.placed("2024-05-20T14:32:01.000Z", "p-1", 1, "")).unwrap();

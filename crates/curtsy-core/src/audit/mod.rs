@@ -1,6 +1,6 @@
 //! The audit record: one event of a run, as one line of JSON. Field names are public interface.
 //!
-//! The seed's ten fields stand on every line, null where they do not apply. `seq` counts from 1 in each
+//! Ten fields stand on every line, null where they do not apply. `seq` counts from 1 in each
 //! pipeline and `prev` is the SHA-256 of the line before, so that a line removed, added or moved shows.
 //!
 //! The lines of a scope hold all that [`decide`](crate::decide) and [`observe`](crate::observe) were asked

@@ -20,7 +20,7 @@ pub struct Record {
     pub event: Event,
 }
 
-/// What every line has: where it stands in its log, the seed's fields, and whom it is about.
+/// What every line has: where it stands in its log, the fields of all, and whom it is about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     /// When it was written: RFC 3339, UTC, ms.
