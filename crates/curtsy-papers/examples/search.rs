@@ -8,7 +8,7 @@
 
 use curtsy_papers::pubmed::{PubMedSearcher, SearchOptions};
 use curtsy_papers::retrieve::PaperRetriever;
-use curtsy_papers::{Access, Answer, Contact, Identifier};
+use curtsy_papers::{Access, Answer, Contact};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -28,25 +28,20 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .download_directory("herons")
         .build()?;
 
-    let Answer::Found(mut hits) = searcher.search(&SearchOptions::default()).await? else {
-        return Err("PubMed has not answered".into());
-    };
-    while let Answer::Found(articles) = hits.next_articles().await? {
-        if articles.is_empty() {
-            break;
-        }
-        for article in articles {
-            let doi = article.doi.map(Identifier::Doi);
-            let Some(id) = doi.or(article.pmid.map(Identifier::Pmid)) else {
-                continue;
-            };
-            let paper = retriever.retrieve(id.into()).await?;
-            match (paper.stored, paper.verdict.reason) {
+    let found = searcher
+        .download_articles(
+            &SearchOptions::default(),
+            &retriever,
+            |article, paper| match (paper.stored, paper.verdict.reason) {
                 (Some(pdf), _) => println!("{}", pdf.path.display()),
                 (None, Some(reason)) => println!("{}: {reason}", article.title),
                 (None, None) => {}
-            }
-        }
-    }
+            },
+        )
+        .await?;
+    let Answer::Found(papers) = found else {
+        return Err("PubMed has not answered".into());
+    };
+    println!("{papers} papers");
     Ok(())
 }

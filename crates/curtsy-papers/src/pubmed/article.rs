@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::id::{Doi, Pmcid, Pmid};
+use crate::id::{Doi, Identifier, Pmcid, Pmid};
+use crate::source::Ids;
 
 /// A record of PubMed or Europe PMC. What it does not say is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -49,6 +50,26 @@ pub struct Article {
     /// What it cites, of all its lists.
     #[serde(skip)]
     pub references: Vec<Citation>,
+}
+
+impl Article {
+    /// What to ask for it by: its DOI, or else its PMID.
+    #[must_use]
+    pub fn id(&self) -> Option<Identifier> {
+        let doi = self.doi.clone().map(Identifier::Doi);
+        doi.or(self.pmid.map(Identifier::Pmid))
+    }
+
+    /// The names that its record has for it.
+    #[must_use]
+    pub fn ids(&self) -> Ids {
+        Ids {
+            doi: self.doi.clone(),
+            pmid: self.pmid,
+            pmcid: self.pmcid,
+            arxiv: None,
+        }
+    }
 }
 
 /// What a record is of.

@@ -5,6 +5,7 @@ mod dates;
 pub(crate) mod efetch;
 pub(crate) mod esearch;
 pub(crate) mod europe_pmc;
+mod follow;
 mod hits;
 mod search;
 pub(crate) mod summary;

@@ -35,7 +35,7 @@ const LONGEST: usize = 32 * 1024;
 /// ```
 #[derive(Clone, Debug)]
 pub struct PubMedSearcher {
-    access: Access,
+    pub(super) access: Access,
     search_string: String,
 }
 

@@ -44,6 +44,7 @@ const MOST: usize = 20_000;
 pub struct ReferenceRetriever {
     access: Access,
     id: Identifier,
+    ids: Option<Ids>,
     merge: bool,
 }
 
@@ -54,6 +55,7 @@ pub struct ReferenceRetrieverBuilder {
     contact: Contact,
     access: Option<Access>,
     id: Option<Identifier>,
+    ids: Option<Ids>,
     merge: bool,
 }
 
@@ -98,6 +100,7 @@ impl ReferenceRetriever {
             contact,
             access: None,
             id: None,
+            ids: None,
             merge: true,
         }
     }
@@ -157,6 +160,9 @@ impl ReferenceRetriever {
 
     /// The paper's names. Who cannot tell them leaves whole sources unasked.
     async fn ids(&self, found: &mut Found) -> Result<Ids, Error> {
+        if let Some(known) = &self.ids {
+            return Ok(known.clone());
+        }
         let Some(conversion) = convert_ids(&self.access, std::slice::from_ref(&self.id))
             .await?
             .pop()
@@ -200,6 +206,12 @@ impl ReferenceRetrieverBuilder {
         self
     }
 
+    /// All names of the paper, where they are known: nobody is asked for them then.
+    pub fn ids(mut self, ids: Ids) -> Self {
+        self.ids = Some(ids);
+        self
+    }
+
     /// Whether entries of several sources about one work become one. Default: yes.
     pub fn standardize(mut self, merge: bool) -> Self {
         self.merge = merge;
@@ -227,6 +239,7 @@ impl ReferenceRetrieverBuilder {
         Ok(ReferenceRetriever {
             access,
             id,
+            ids: self.ids,
             merge: self.merge,
         })
     }

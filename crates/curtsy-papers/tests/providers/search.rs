@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use curtsy_papers::pubmed::{
     DateRange, DateType, Engine, Hits, Order, PubMedSearcher, SearchOptions,
 };
+use curtsy_papers::retrieve::PaperRetriever;
 use curtsy_papers::{Answer, Reason};
 use jiff::civil::date;
 
-use crate::world::{self, Answer as Said, Fault, Search, World};
+use crate::world::{self, Answer as Said, Arrival, Fault, Search, World};
 
 const EUTILS: &str = "eutils.ncbi.nlm.nih.gov";
 
@@ -246,4 +247,54 @@ async fn a_search_that_cannot_be_made_says_why() {
         .search_string(" ")
         .build();
     assert!(empty.is_err());
+}
+
+#[tokio::test]
+async fn the_papers_of_a_search_are_asked_for_and_so_is_what_cites_them() {
+    let world = World::start().await;
+    world.set_search(Search::of(2));
+    let access = world.access();
+    let searcher = PubMedSearcher::builder(world::contact())
+        .search_string("herons")
+        .http_client(access.clone())
+        .build()
+        .unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let retriever = PaperRetriever::builder(world::contact())
+        .http_client(access)
+        .download_directory(dir.path())
+        .build()
+        .unwrap();
+    let mut had = Vec::new();
+    let options = all();
+    let downloaded = searcher.download_articles(&options, &retriever, |article, paper| {
+        had.push((article.id(), paper.id, paper.stored.is_some()));
+    });
+    assert_eq!(downloaded.await.unwrap(), Answer::Found(2));
+    let [(first, asked, false), (second, _, false)] = &had[..] else {
+        panic!("{had:?}")
+    };
+    assert_eq!(first.as_ref(), Some(asked));
+    assert_ne!(first, second);
+
+    let found = searcher.fetch_cited_by(&all(), |_, _| {}).await;
+    assert_eq!(found.unwrap(), Answer::Found(2));
+    let linked = |of: &Arrival| of.path.ends_with("elink.fcgi");
+    let asked: Vec<_> = world.arrivals_at(EUTILS);
+    assert_eq!(asked.iter().filter(|arrival| linked(arrival)).count(), 2);
+    world.clear();
+    let found = searcher.fetch_references(&all(), |_, _| {}).await;
+    assert_eq!(found.unwrap(), Answer::Found(2));
+    let asked = world.arrivals_at("www.ebi.ac.uk");
+    let listed = |of: &Arrival| of.path.ends_with("/references");
+    assert_eq!(asked.iter().filter(|arrival| listed(arrival)).count(), 2);
+}
+
+#[tokio::test]
+async fn what_follows_a_search_that_is_not_answered_says_so() {
+    let world = World::start().await;
+    world.fault(Fault::new(EUTILS, "/", Said::new(400, "text/plain", "no")));
+    let (searcher, options) = (searcher(&world, "herons"), all());
+    let found = searcher.fetch_references(&options, |_, _| panic!("no hits"));
+    assert!(matches!(found.await.unwrap(), Answer::Rejected(_)));
 }
