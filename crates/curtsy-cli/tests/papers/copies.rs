@@ -140,7 +140,7 @@ async fn a_paper_that_is_not_had_says_why_in_a_line_with_a_way_out() {
         (several.status.code(), out(&several).lines().count()),
         (Some(1), 1)
     );
-    assert!(said(&several).starts_with("curtsy: hello: no identifier in it\n"));
+    assert!(said(&several).starts_with("curtsy: hello: no identifier in it,"));
 
     let later = Said::status(429).header("retry-after", "54000");
     for host in ["api.unpaywall.org", "pmc.ncbi.nlm.nih.gov", "www.ebi.ac.uk"] {

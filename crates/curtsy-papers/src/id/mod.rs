@@ -124,7 +124,7 @@ impl Serialize for Identifier {
 #[non_exhaustive]
 pub enum NotAnId {
     /// Nothing in it looks like an identifier.
-    #[error("no identifier in it")]
+    #[error("no identifier in it, which is a DOI, PMID, PMCID or arXiv id")]
     Unknown,
     /// `10.5555` and nothing behind it.
     #[error("a DOI's prefix without a suffix")]
