@@ -13,10 +13,12 @@ use super::line::{MAX_LINE, hash_of, parse};
 use super::segments;
 use crate::error::{Error, ErrorKind};
 
-/// Lines that are handed on at once.
-const CHUNK: usize = 512;
+/// Lines that are handed on at once: few enough that their memory is taken and given back without ado.
+const CHUNK: usize = 64;
+/// Room for so many bytes of a line is made beforehand.
+const LINE: usize = 640;
 /// Chunks that are ready before they are asked for.
-const AHEAD: usize = 4;
+const AHEAD: usize = 16;
 
 /// Logs that are read together.
 #[derive(Debug)]
@@ -175,7 +177,6 @@ struct Lines {
 }
 
 /// Lines as they were read.
-#[derive(Default)]
 struct Raw {
     bytes: Vec<u8>,
     /// Where each is, where it ends in `bytes`, and whether its end was there.
@@ -261,7 +262,7 @@ fn read_file(
     hand_on: &mut dyn FnMut(Result<Raw, Error>) -> bool,
 ) -> io::Result<bool> {
     let mut reader = BufReader::with_capacity(1 << 18, segments::open(file)?);
-    let mut raw = Raw::default();
+    let mut raw = Raw::new();
     for line in 1.. {
         let read = reader
             .by_ref()
@@ -276,7 +277,7 @@ fn read_file(
         }
         let at = Place { file: number, line };
         raw.lines.push((at, raw.bytes.len(), is_whole));
-        if raw.lines.len() == CHUNK && !hand_on(Ok(std::mem::take(&mut raw))) {
+        if raw.lines.len() == CHUNK && !hand_on(Ok(std::mem::replace(&mut raw, Raw::new()))) {
             return Ok(false);
         }
     }
@@ -284,6 +285,13 @@ fn read_file(
 }
 
 impl Raw {
+    fn new() -> Self {
+        Self {
+            bytes: Vec::with_capacity(CHUNK * LINE),
+            lines: Vec::with_capacity(CHUNK),
+        }
+    }
+
     fn parse(self) -> Vec<LogLine> {
         let mut begin = 0;
         let lines = self.lines.into_iter().map(|(at, end, is_whole)| {

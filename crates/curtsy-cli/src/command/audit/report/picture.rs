@@ -60,7 +60,9 @@ pub(super) fn histogram(times: &Histogram, name: &str) -> String {
             (width - 2.0).max(0.5)
         );
         if nth % every == 0 {
-            label(&mut svg, x + width, HEIGHT - 7.0, "middle", &below);
+            // What stands at the very end would be cut off.
+            let anchor = if bin == last { "end" } else { "middle" };
+            label(&mut svg, x + width, HEIGHT - 7.0, anchor, &below);
         }
     }
     let _ = write!(svg, r#"<path class="axis" d="M{LEFT} {floor}H{HALF}"/>"#);
