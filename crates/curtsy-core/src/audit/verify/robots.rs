@@ -1,6 +1,6 @@
 //! Whether what departed was allowed to, by the robots.txt that was read for it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use url::Url;
@@ -10,13 +10,16 @@ use crate::audit::redacted::QUERY;
 use crate::audit::{Cited, RobotsRead};
 use crate::robots::Robots;
 
+/// So many readings of one file may come while a request waits at the gate.
+const MOST: usize = 64;
+
 /// The readings of a pipeline.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     by_number: HashMap<u64, Rc<Reading>>,
-    /// The last two readings of each origin for each crawler: a request may have been on its way to the gate
-    /// when the file was read anew.
-    last: HashMap<(String, String), [u64; 2]>,
+    /// The last readings of each origin for each crawler: a request may have been waiting at the gate when the
+    /// file was read anew.
+    last: HashMap<(String, String), VecDeque<u64>>,
 }
 
 #[derive(Debug)]
@@ -38,19 +41,28 @@ pub(super) enum Verdict {
 
 impl Readings {
     pub(super) fn take(&mut self, read: &RobotsRead) {
-        let last = self
-            .last
-            .entry((read.origin.clone(), read.agent.clone()))
-            .or_default();
-        self.by_number.remove(&last[0]);
-        *last = [last[1], read.reading];
-        let reading = Reading {
-            origin: read.origin.clone(),
-            access: read.access.clone(),
-            rules: read.rules.clone(),
-            robots: Robots::of_records(&read.rules),
+        let key = (read.origin.clone(), read.agent.clone());
+        let last = self.last.entry(key).or_default();
+        let before = last.back().and_then(|number| self.by_number.get(number));
+        let is_same =
+            |before: &&Rc<Reading>| before.access == read.access && before.rules == read.rules;
+        // Mostly a file says what it said before.
+        let reading = match before.filter(is_same) {
+            Some(before) => Rc::clone(before),
+            None => Rc::new(Reading {
+                origin: read.origin.clone(),
+                access: read.access.clone(),
+                rules: read.rules.clone(),
+                robots: Robots::of_records(&read.rules),
+            }),
         };
-        self.by_number.insert(read.reading, Rc::new(reading));
+        last.push_back(read.reading);
+        if last.len() > MOST
+            && let Some(oldest) = last.pop_front()
+        {
+            self.by_number.remove(&oldest);
+        }
+        self.by_number.insert(read.reading, reading);
     }
 
     /// Whether the URL was allowed by what is cited; if not, why not.
@@ -138,4 +150,86 @@ fn parts(url: &str) -> (&str, &str) {
     let after = url.find("://").map_or(0, |at| at + 3);
     let path = url[after..].find('/').map_or(url.len(), |at| after + at);
     url.split_at(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(reading: u64, access: &str) -> RobotsRead {
+        let rules = [
+            (2, "Disallow: /no"),
+            (4, "Allow: /no/but"),
+            (5, "Disallow: /*?x"),
+        ];
+        RobotsRead {
+            origin: "http://a.example:8080".to_owned(),
+            access: access.to_owned(),
+            crawl_delay_ms: None,
+            reading,
+            agent: "curtsy".to_owned(),
+            rules: rules.map(|(line, text)| (line, text.to_owned())).to_vec(),
+        }
+    }
+
+    #[test]
+    fn o4_a_verdict_is_proved_by_the_rules_and_the_line_that_is_cited() {
+        let mut readings = Readings::default();
+        readings.take(&read(1, "rules"));
+        readings.take(&read(2, "unreachable"));
+        for (url, reading, line, expected) in [
+            ("http://a.example:8080/a", 1, None, Some(Verdict::Proved)),
+            (
+                "http://a.example:8080/no/but",
+                1,
+                Some(4),
+                Some(Verdict::Proved),
+            ),
+            ("http://a.example:8080/no/but", 1, Some(2), None),
+            ("http://a.example:8080/no/but", 1, None, None),
+            ("http://a.example:8080/no", 1, None, None),
+            (
+                "http://a.example:8080/a?[redacted]",
+                1,
+                None,
+                Some(Verdict::WithoutQuery),
+            ),
+            ("http://a.example:8080/no?[redacted]", 1, None, None),
+            (
+                "http://a.example:8080/no?[redacted]",
+                1,
+                Some(4),
+                Some(Verdict::WithoutQuery),
+            ),
+            ("http://a.example:8080/a?[redacted]", 1, Some(5), None),
+            ("http://a.example:8080/a?[redacted]", 1, Some(9), None),
+            ("http://b.example:8080/a", 1, None, None),
+            ("http://a.example:8080/a", 2, None, None),
+            ("http://a.example:8080/a", 3, None, None),
+        ] {
+            let judged = readings.judge(url, Some(&Cited { reading, line }));
+            assert_eq!(
+                judged.as_ref().ok(),
+                expected.as_ref(),
+                "{url} {line:?}: {judged:?}"
+            );
+        }
+        assert!(readings.judge("http://a.example:8080/a", None).is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_read_again_and_again_takes_no_more_room() {
+        let mut readings = Readings::default();
+        for reading in 1..1_000 {
+            readings.take(&read(reading, "rules"));
+        }
+        assert_eq!(readings.by_number.len(), MOST);
+        let one = &readings.by_number[&999];
+        assert!(
+            readings
+                .by_number
+                .values()
+                .all(|reading| Rc::ptr_eq(reading, one))
+        );
+    }
 }
