@@ -171,7 +171,7 @@ pub(crate) struct GetArgs {
     pub(crate) asking: AskingArgs,
 }
 
-/// What the commands about one URL take.
+/// What the commands about one URL take, and those about papers.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct AskingArgs {
     /// About pace.

@@ -27,8 +27,8 @@ use crate::value::{QueueUrl, read};
 pub(crate) use audit::{AuditCommand, AuditReportArgs, AuditVerifyArgs, LogArgs};
 pub(crate) use connection::{ConnectionArgs, StoreArgs};
 pub(crate) use job::{
-    ExplainArgs, FetchArgs, GetArgs, JobArgs, JobCommand, Options, PlanArgs, RobotsArgs,
-    StateCommand, WorkArgs,
+    AskingArgs, ExplainArgs, FetchArgs, GetArgs, JobArgs, JobCommand, Options, PlanArgs,
+    RobotsArgs, StateCommand, WorkArgs,
 };
 pub(crate) use pace::PaceArgs;
 pub(crate) use paper::{

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{ConnectionArgs, Options, PaceArgs, StoreArgs};
+use super::{AskingArgs, Options};
 use crate::session::Asking;
 
 pub(crate) use getting::{
@@ -75,26 +75,17 @@ pub(crate) struct PaperOptions {
     /// Follow redirects from https to http too
     #[arg(long, help_heading = "Connection")]
     pub(crate) allow_http: bool,
-    /// About pace.
+    /// What it takes as the commands about one URL do.
     #[command(flatten)]
-    pub(crate) pace: PaceArgs,
-    /// About connections.
-    #[command(flatten)]
-    pub(crate) connection: ConnectionArgs,
-    /// About stored state.
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
+    pub(crate) common: AskingArgs,
 }
 
 impl PaperOptions {
     /// The same as options of `fetch`, which settings are merged from.
     pub(crate) fn options(&self) -> Options {
         Options {
-            pace: self.pace.clone(),
-            connection: self.connection.clone(),
-            store: self.store.clone(),
             for_papers: true,
-            ..Options::default()
+            ..self.common.options()
         }
     }
 
