@@ -78,13 +78,7 @@ impl Link {
         let settings = info.redis_settings().clone();
         let settings = settings.set_protocol(ProtocolVersion::RESP3);
         let info = info.set_redis_settings(settings.set_skip_set_lib_name());
-        let mut insistence = Insistence::default();
-        let (peer, reading) = loop {
-            match look(url, &info).await {
-                Ok(seen) => break seen,
-                Err(error) => insistence.goes_on(error).await?,
-            }
-        };
+        let (peer, reading) = insist(|_| look(url, &info)).await?;
         Ok(Arc::new(Self {
             peer,
             url: url.clone(),
@@ -104,25 +98,16 @@ impl Link {
 
     /// Calls a script, again where its answer is lost: it must be safe to repeat.
     pub(super) async fn call(self: &Arc<Self>, call: &Call<'_>) -> Result<Answer, StoreError> {
-        let mut insistence = Insistence::default();
-        loop {
-            let is_repeated = insistence.is_repeated();
-            match self.ask(call).await {
-                Ok(value) => return Ok(Answer { value, is_repeated }),
-                Err(error) => insistence.goes_on(error).await?,
-            }
-        }
+        insist(|is_repeated| async move {
+            let value = self.ask(call).await?;
+            Ok(Answer { value, is_repeated })
+        })
+        .await
     }
 
     /// Sends one command that is safe to repeat, and answers what came of it.
     pub(super) async fn send(self: &Arc<Self>, command: &Cmd) -> Result<Value, StoreError> {
-        let mut insistence = Insistence::default();
-        loop {
-            match self.try_to_send(command).await {
-                Ok(value) => return Ok(value),
-                Err(error) => insistence.goes_on(error).await?,
-            }
-        }
+        insist(|_| self.try_to_send(command)).await
     }
 
     async fn try_to_send(self: &Arc<Self>, command: &Cmd) -> Result<Value, StoreError> {
@@ -133,13 +118,7 @@ impl Link {
 
     /// All keys that match, some perhaps twice.
     pub(super) async fn scan(self: &Arc<Self>, pattern: &str) -> Result<Vec<String>, StoreError> {
-        let mut insistence = Insistence::default();
-        loop {
-            match self.try_to_scan(pattern).await {
-                Ok(keys) => return Ok(keys),
-                Err(error) => insistence.goes_on(error).await?,
-            }
-        }
+        insist(|_| self.try_to_scan(pattern)).await
     }
 
     async fn try_to_scan(self: &Arc<Self>, pattern: &str) -> Result<Vec<String>, StoreError> {
@@ -256,6 +235,21 @@ impl Link {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Attempts it again as long as its answer is lost. An attempt is told whether there was one before it, which may
+/// have run.
+async fn insist<T, F>(attempt: impl Fn(bool) -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let mut insistence = Insistence::default();
+    loop {
+        match attempt(insistence.is_repeated()).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => insistence.goes_on(error).await?,
+        }
+    }
 }
 
 /// How long attempts go on whose answers are lost.
