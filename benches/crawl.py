@@ -10,6 +10,7 @@ host. The files go to a temporary directory (TMPDIR), which is removed.
 """
 
 import argparse
+import gzip
 import json
 import os
 import pathlib
@@ -163,14 +164,16 @@ def scale(args, where, port):
         body = ["--no-body"] if args.no_body else []
         run = curtsy(args, out, "-i", listed, *unpaced(), *body)
         assert json.loads(run.said)["outcomes"] == {"fetched": count}, run.said
-        first = first_departure(out / ".curtsy/audit.jsonl") - run.started
+        first = first_departure(out / ".curtsy") - run.started
         cells = [count, hosts, f"{run.wall:.1f}", f"{run.cpu:.1f}", f"{run.cpu / count * 1e6:.0f}"]
         table([*cells, f"{run.peak_mib:.0f}", f"{first:.2f}"])
         shutil.rmtree(out)
 
 
-def first_departure(log):
-    with log.open() as lines:
+def first_departure(where):
+    """That of the log's first file: a long log goes on in others."""
+    log = min(where.glob("audit-0001.jsonl*"), default=where / "audit.jsonl")
+    with (gzip.open if log.suffix == ".gz" else open)(log, "rt") as lines:
         for line in lines:
             record = json.loads(line)
             if record["event"] == "departure":
