@@ -253,11 +253,11 @@ impl Entry {
 
     /// The record with the place in its log that the log gives it.
     #[must_use]
-    pub fn placed(mut self, timestamp: &str, pipeline_id: &str, seq: u64, prev: &str) -> Record {
+    pub fn placed(mut self, timestamp: &str, pipeline_id: &str, seq: u64, prev: String) -> Record {
         timestamp.clone_into(&mut self.record.timestamp);
         pipeline_id.clone_into(&mut self.record.pipeline_id);
         self.record.seq = seq;
-        prev.clone_into(&mut self.record.prev);
+        self.record.prev = prev;
         self.record
     }
 }
@@ -401,7 +401,8 @@ mod tests {
     fn t1_every_line_has_the_fields_of_all() {
         let entry = Entry::of_run(Event::BreakerClosed {});
         let line =
-            serde_json::to_value(entry.placed("2024-05-20T14:32:01.000Z", "p-1", 1, "")).unwrap();
+            serde_json::to_value(entry.placed("2024-05-20T14:32:01.000Z", "p-1", 1, String::new()))
+                .unwrap();
         for field in [
             "timestamp",
             "pipeline_id",
@@ -447,7 +448,7 @@ mod tests {
                 reason: Reason::ServerHold,
             },
         ] {
-            let record = Entry::of(&subject, event).placed("", "p", 2, "abc");
+            let record = Entry::of(&subject, event).placed("", "p", 2, "abc".to_owned());
             let line = serde_json::to_string(&record).unwrap();
             assert_eq!(
                 serde_json::from_str::<Record>(&line).unwrap(),

@@ -23,6 +23,18 @@ pub(super) fn hash_of(line: &[u8]) -> String {
     text
 }
 
+/// Appends a record as a line without its end.
+pub(super) fn write(record: &Record, lines: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    // The fields of the event go on where the head's end. To have serde put the two together costs a search for
+    // the way to write every single field.
+    serde_json::to_writer(&mut *lines, &record.head)?;
+    lines.pop();
+    let joint = lines.len();
+    serde_json::to_writer(&mut *lines, &record.event)?;
+    lines[joint] = b',';
+    Ok(())
+}
+
 /// The record that a line holds.
 pub(super) fn parse(line: &[u8]) -> Result<Record, serde_json::Error> {
     // Nearly all lines are one of two. To read these by their fields takes half of the time that it takes to
@@ -50,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_the_same_record_in_either_way_of_reading_it() {
+    fn a_line_is_the_same_record_in_either_way_of_reading_and_writing_it() {
         let head = r#""timestamp":"2026-12-01T00:00:00.000Z","pipeline_id":"p","seq":7,"prev":"ab","target_domain":"h","trigger":"rate","base_delay_ms":null,"computed_delay_ms":1.5,"jitter_ms":null,"compliance_flag":true,"status_code":200,"scope":"h","url":"http://h/\"event\":\"outcome\",","attempt":2,"kind":"retry","turn":4"#;
         for event in [
             r#""event":"departure","departure":3,"not_before":"2026-12-01T00:00:00.000001Z","permitted_at":"2026-12-01T00:00:00.000002Z","reason":"rate","draw":0.25,"waited_ms":0.1"#,
@@ -60,6 +72,9 @@ mod tests {
             let line = format!("{{{head},{event}}}");
             let record: Record = serde_json::from_str(&line).unwrap();
             assert_eq!(parse(line.as_bytes()).unwrap(), record, "{line}");
+            let mut written = Vec::new();
+            write(&record, &mut written).unwrap();
+            assert_eq!(written, serde_json::to_vec(&record).unwrap(), "{line}");
         }
         assert!(parse(br#"{"event":"departure","departure":1}"#).is_err());
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use curtsy_core::Policy;
 use curtsy_core::audit::{Entry, Event};
 
-use super::line::hash_of;
+use super::line::{self, hash_of};
 use super::tail::KeptTail;
 use super::{segments, tail};
 use crate::clock::Clock;
@@ -138,8 +138,8 @@ impl Log {
         for entry in tail.open.drain(..) {
             seq += 1;
             let begin = lines.len();
-            let record = entry.placed(&at, &self.pipeline_id, seq, &hash);
-            serde_json::to_writer(&mut *lines, &record)?;
+            let record = entry.placed(&at, &self.pipeline_id, seq, hash);
+            line::write(&record, lines)?;
             hash = hash_of(&lines[begin..]);
             lines.push(b'\n');
         }
