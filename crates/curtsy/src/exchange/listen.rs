@@ -19,16 +19,8 @@ use crate::transport::{Head, TransportError};
 /// its head; a body that does not is read for what it is, not for hints.
 const BODY_PATIENCE: Duration = Duration::from_millis(500);
 
-/// A response head that came.
-pub(super) struct Arrival {
-    pub(super) head: Head,
-    pub(super) received: Timestamp,
-    pub(super) latency: Duration,
-}
-
 /// What was understood.
 pub(super) struct Understood {
-    pub(super) head: Head,
     pub(super) signal: Signal,
     pub(super) class: Class,
 }
@@ -41,20 +33,17 @@ impl Exchange<'_> {
         hop: &Hop<'_>,
         subject: &Subject<'_>,
         attempt: &Attempt<'_>,
-        arrival: Arrival,
+        head: &mut Head,
+        received: Timestamp,
     ) -> Result<Understood, Error> {
-        let Arrival {
-            mut head,
-            received,
-            latency,
-        } = arrival;
         let status = head.status.as_u16();
-        let mut signal = read(&head, received, None, hop);
+        let latency = received.since(attempt.departed);
+        let mut signal = read(head, received, None, hop);
         let mut may_say_more = signal::may_hold_hints(&head.headers, hop.profile);
         let mut heard_at = received;
         let is_refusal = classify(&answer(status, latency, &signal)) == Some(Class::Throttled);
         if may_say_more && status >= 400 && !is_refusal {
-            (signal, heard_at) = self.read_with_body(&mut head, hop).await;
+            (signal, heard_at) = self.read_with_body(head, hop).await;
             may_say_more = false;
         }
         let observed = self
@@ -66,20 +55,19 @@ impl Exchange<'_> {
                 heard_at,
             )
             .await?;
-        self.tell(hop, &observed, Ok(&head));
+        self.tell(hop, &observed, Ok(head));
         if may_say_more {
-            let (whole, at) = self.read_with_body(&mut head, hop).await;
+            let (whole, at) = self.read_with_body(head, hop).await;
             let said = (&signal, &answer(status, latency, &whole));
             if whole != signal {
                 let more = self
                     .observe_body(hop.host, subject, attempt, said, at)
                     .await?;
-                self.tell(hop, &more, Ok(&head));
+                self.tell(hop, &more, Ok(head));
                 signal = whole;
             }
         }
         Ok(Understood {
-            head,
             signal,
             class: observed.class.unwrap_or(Class::Healthy),
         })

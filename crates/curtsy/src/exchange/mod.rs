@@ -18,7 +18,7 @@ use crate::gate::{Caller, Gate, Passage, Places};
 use crate::hosts::Host;
 use crate::telling::Telling;
 use crate::transport::{Guard, Head, Target, TransportError, TransportErrorKind};
-use listen::{Arrival, Understood};
+use listen::Understood;
 
 /// How many times a connection that closed under a request is replaced before that counts as a failure.
 const UNSENT_TRIES: u32 = 3;
@@ -157,18 +157,10 @@ impl Exchange<'_> {
                 host: hop.host.scope.host(),
             };
             let landing = match head {
-                Ok(head) => {
-                    let arrival = Arrival {
-                        head,
-                        received,
-                        latency: received.since(departed_at),
-                    };
-                    let latency = arrival.latency;
-                    let Understood {
-                        head,
-                        signal,
-                        class,
-                    } = self.listen(hop, &subject, &attempt, arrival).await?;
+                Ok(mut head) => {
+                    let listening = self.listen(hop, &subject, &attempt, &mut head, received);
+                    let Understood { signal, class } = listening.await?;
+                    let latency = received.since(departed_at);
                     Landing::Answered(Box::new(Answered {
                         head,
                         signal,
