@@ -5,32 +5,34 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::dirs::Dirs;
+
 /// From so many files on, one sync of the file system is cheaper than one of each file.
-#[cfg(target_os = "linux")]
 const MANY: usize = 8;
 
 /// A whole body under its temporary name.
 pub(super) struct Body {
     pub(super) file: File,
-    pub(super) from: PathBuf,
+    pub(super) from: String,
+    /// Where in the directory it goes to.
     pub(super) to: PathBuf,
 }
 
 /// Syncs the bodies, puts them in place and syncs that too. What the name of a single one does not
 /// permit is that one's own error; everything else fails the group.
-pub(super) fn place(dir: &Path, bodies: &[&Body]) -> io::Result<Vec<Option<io::Error>>> {
+pub(super) fn place(dirs: &Dirs, bodies: &[&Body]) -> io::Result<Vec<Option<io::Error>>> {
     if bodies.is_empty() {
         return Ok(Vec::new());
     }
-    let synced_at_once = sync_all_at_once(dir, bodies.len())?;
+    let synced_at_once = bodies.len() >= MANY && dirs.sync_file_system()?;
     if !synced_at_once {
         bodies.iter().try_for_each(|body| body.file.sync_data())?;
     }
     let mut refused = Vec::with_capacity(bodies.len());
     for body in bodies {
-        match put(body, dir) {
+        match put(body, dirs) {
             Err(error) if is_own_fault(&error) => {
-                fs::remove_file(&body.from)?;
+                dirs.remove(&body.from)?;
                 refused.push(Some(error));
             }
             other => {
@@ -40,38 +42,40 @@ pub(super) fn place(dir: &Path, bodies: &[&Body]) -> io::Result<Vec<Option<io::E
         }
     }
     if synced_at_once {
-        sync_all_at_once(dir, bodies.len())?;
+        dirs.sync_file_system()?;
         return Ok(refused);
     }
     let placed = bodies
         .iter()
         .zip(&refused)
         .filter(|(_, refused)| refused.is_none());
+    // The path of what lies in the directory itself is empty in the end.
     let directories: BTreeSet<&Path> = placed
         .flat_map(|(body, _)| body.to.ancestors().skip(1))
-        .filter(|above| above.starts_with(dir))
         .collect();
-    directories.into_iter().try_for_each(sync_directory)?;
+    directories
+        .into_iter()
+        .try_for_each(|directory| sync_directory(&dirs.dir().join(directory)))?;
     Ok(refused)
 }
 
-fn put(body: &Body, dir: &Path) -> io::Result<()> {
+fn put(body: &Body, dirs: &Dirs) -> io::Result<()> {
     // Its directory is mostly there, since another body has been put in there.
-    match fs::rename(&body.from, &body.to) {
+    match dirs.place(&body.from, &body.to) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         done => return done,
     }
     // The directory of the job itself is not made anew: who deleted it wants no files in it.
-    if !dir.is_dir() {
+    if !dirs.dir().is_dir() {
         return Err(io::Error::new(
             io::ErrorKind::NotFound,
             "the directory is gone",
         ));
     }
     if let Some(parent) = body.to.parent() {
-        fs::create_dir_all(parent)?;
+        fs::create_dir_all(dirs.dir().join(parent))?;
     }
-    fs::rename(&body.from, &body.to)
+    dirs.place(&body.from, &body.to)
 }
 
 /// Whether the name alone is to blame, and other files can still be written.
@@ -84,20 +88,6 @@ fn is_own_fault(error: &io::Error) -> bool {
             | io::ErrorKind::DirectoryNotEmpty
             | io::ErrorKind::InvalidFilename
     )
-}
-
-#[cfg(target_os = "linux")]
-fn sync_all_at_once(dir: &Path, files: usize) -> io::Result<bool> {
-    if files < MANY {
-        return Ok(false);
-    }
-    rustix::fs::syncfs(File::open(dir)?)?;
-    Ok(true)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sync_all_at_once(_dir: &Path, _files: usize) -> io::Result<bool> {
-    Ok(false)
 }
 
 #[cfg(unix)]

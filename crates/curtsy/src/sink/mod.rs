@@ -5,6 +5,7 @@
 //! synced, then put in place, and only then handed on to be recorded as done. So a small file does not
 //! cost a sync of its own, and nothing is recorded that is not on the disk.
 
+mod dirs;
 mod group;
 mod name;
 mod spool;

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use curtsy_store::UrlId;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
+use super::dirs::Dirs;
 use super::group::{self, Body};
 use super::spool::Spool;
 use super::warc::{Archived, Warc};
@@ -25,8 +26,7 @@ const BETWEEN: Duration = Duration::from_millis(50);
 const NAP: Duration = Duration::from_millis(5);
 
 pub(super) struct Writer {
-    dir: PathBuf,
-    temporary: PathBuf,
+    dirs: Dirs,
     open: HashMap<u64, Open>,
     /// Whose file each path is that the user chose, by the path's hash. The other paths are all different.
     chosen: HashMap<u64, UrlId>,
@@ -43,7 +43,7 @@ struct Open {
 
 enum Kept {
     /// The body, for a file of its own.
-    File { file: File, path: PathBuf },
+    File { file: File, name: String },
     /// What came over the wire, for the archive.
     Spool(Spool),
 }
@@ -69,8 +69,7 @@ impl Writer {
         }
         fs::create_dir_all(temporary).map_err(failed)?;
         Ok(Self {
-            dir: dir.to_owned(),
-            temporary: temporary.to_owned(),
+            dirs: Dirs::open(dir, temporary).map_err(failed)?,
             open: HashMap::new(),
             chosen: HashMap::new(),
             hashing: RandomState::new(),
@@ -130,8 +129,8 @@ impl Writer {
         match command {
             Command::Write { id, piece } => self.write(id, &piece)?,
             Command::Abort { id } => {
-                if let Some(Kept::File { path, .. }) = self.open.remove(&id).map(|open| open.kept) {
-                    let _ = fs::remove_file(path);
+                if let Some(Kept::File { name, .. }) = self.open.remove(&id).map(|open| open.kept) {
+                    let _ = self.dirs.remove(&name);
                 }
             }
             Command::End { body, mut ended } => {
@@ -175,7 +174,7 @@ impl Writer {
         // An empty body has a file too.
         self.open(id)?;
         let Some(Open {
-            kept: Kept::File { file, path: from },
+            kept: Kept::File { file, name: from },
             bytes,
             hash,
         }) = self.open.remove(&id)
@@ -185,7 +184,7 @@ impl Writer {
         let name = self.hashing.hash_one(&place.path);
         let owner = self.chosen.get(&name);
         if owner.is_some_and(|owner| *owner != ended.id) {
-            fs::remove_file(&from)?;
+            self.dirs.remove(&from)?;
             ended.line.refuse_file(&io::ErrorKind::AlreadyExists.into());
             return Ok(None);
         }
@@ -193,10 +192,10 @@ impl Writer {
         line.bytes = Some(bytes);
         line.sha256 = Some(format!("{:x}", hash.finalize()));
         line.file = Some(place.path.to_string_lossy().into_owned());
-        let to = self.dir.join(&place.path);
         if place.chosen {
             self.chosen.insert(name, ended.id);
         }
+        let to = place.path;
         Ok(Some(Body { file, from, to }))
     }
 
@@ -215,7 +214,7 @@ impl Writer {
         else {
             return Ok(());
         };
-        let stored = archive.append(archived, &mut spool, &self.temporary.join("hop"))?;
+        let stored = archive.append(archived, &mut spool, &self.dirs.temporary("hop"))?;
         let line = &mut ended.line;
         if line.file.is_none() {
             line.file = Some(archive.name().to_owned());
@@ -230,12 +229,12 @@ impl Writer {
         match self.open.entry(id) {
             std::collections::hash_map::Entry::Occupied(open) => Ok(open.into_mut()),
             std::collections::hash_map::Entry::Vacant(place) => {
-                let path = self.temporary.join(id.to_string());
+                let name = id.to_string();
                 let kept = match &self.archive {
-                    Some(_) => Kept::Spool(Spool::new(path)),
+                    Some(_) => Kept::Spool(Spool::new(self.dirs.temporary(&name))),
                     None => Kept::File {
-                        file: File::create_new(&path)?,
-                        path,
+                        file: self.dirs.create(&name)?,
+                        name,
                     },
                 };
                 Ok(place.insert(Open {
@@ -253,7 +252,7 @@ impl Writer {
             .iter()
             .filter_map(|ending| ending.body.as_ref())
             .collect();
-        let placed = group::place(&self.dir, &bodies).map_err(|error| self.failed(error))?;
+        let placed = group::place(&self.dirs, &bodies).map_err(|error| self.failed(error))?;
         let synced = self.archive.as_mut().map_or(Ok(()), Warc::sync);
         synced.map_err(|error| self.failed(error))?;
         let mut refused = placed.into_iter();
@@ -281,7 +280,7 @@ impl Writer {
             Some(archive) => archive.cannot_write(),
             None => format!(
                 "the output directory {} cannot be written",
-                self.dir.display()
+                self.dirs.dir().display()
             ),
         };
         Error::output(what, error)
