@@ -9,6 +9,7 @@ mod dirs;
 mod dynamodb;
 mod evidence;
 mod failure;
+mod files;
 mod input;
 mod lines;
 mod nearest;

@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 
 use crate::dynamodb;
 use crate::failure::{Exit, Failure, chain};
+use crate::files;
 use crate::settings::{FetchSettings, Settings};
 use crate::value::{QueueUrl, Scoping, StateUrl};
 
@@ -22,6 +23,7 @@ const SHUTDOWN: Duration = Duration::from_secs(1);
 
 /// Runs a command's work on a runtime of one thread, which measures better here than several.
 pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    files::raise_limit();
     let runtime: Runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -99,7 +99,7 @@ impl Transport {
             clock,
             limits: Limits::default(),
             bounds: Bounds {
-                total: TransportBuilder::IDLE_CONNECTIONS,
+                total: kept_idle(open_files()),
                 per_target: TransportBuilder::IDLE_PER_TARGET,
                 idle: TransportBuilder::IDLE_TIMEOUT,
             },
@@ -230,9 +230,10 @@ pub struct TransportBuilder {
 }
 
 impl TransportBuilder {
-    /// The default of [`idle_connections`](Self::idle_connections). An idle connection holds some
-    /// 60 kB.
-    pub const IDLE_CONNECTIONS: usize = 256;
+    /// The default of [`idle_connections`](Self::idle_connections): one for each of the scopes that a job works
+    /// on at once, so that none of them costs its server a handshake for every URL. An idle connection holds
+    /// some 20 kB, with TLS some 60 kB.
+    pub const IDLE_CONNECTIONS: usize = 2048;
     /// The default of [`idle_per_target`](Self::idle_per_target).
     pub const IDLE_PER_TARGET: usize = 64;
     /// The default of [`idle_timeout`](Self::idle_timeout).
@@ -245,7 +246,7 @@ impl TransportBuilder {
     }
 
     /// How many idle connections are kept in all, the one unused for longest making way. 0 keeps none.
-    /// Default 256.
+    /// Default 2048, or half of the files that this process may have open, where that is less.
     pub fn idle_connections(mut self, count: usize) -> Self {
         self.bounds.total = count;
         self
@@ -304,5 +305,48 @@ impl TransportBuilder {
             }),
             limits: self.limits,
         })
+    }
+}
+
+/// How many idle connections are kept where so many files may be open; the other half is for those in use and for
+/// bodies.
+fn kept_idle(open_files: Option<u64>) -> usize {
+    let half = open_files.map(|files| usize::try_from(files / 2).unwrap_or(usize::MAX));
+    half.map_or(TransportBuilder::IDLE_CONNECTIONS, |half| {
+        half.min(TransportBuilder::IDLE_CONNECTIONS)
+    })
+}
+
+/// How many files this process may have open; `None`: as many as it likes, or nobody knows.
+fn open_files() -> Option<u64> {
+    #[cfg(unix)]
+    {
+        rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_connections_leave_half_of_the_files_to_others() {
+        for (files, kept) in [
+            (None, 2048),
+            (Some(0), 0),
+            (Some(256), 128),
+            (Some(1024), 512),
+            (Some(8192), 2048),
+            (Some(u64::MAX), 2048),
+        ] {
+            assert_eq!(kept_idle(files), kept, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn every_scope_that_a_job_works_on_can_keep_a_connection() {
+        const { assert!(TransportBuilder::IDLE_CONNECTIONS >= crate::DEFAULT_SCOPES) }
     }
 }
