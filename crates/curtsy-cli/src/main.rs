@@ -29,6 +29,10 @@ use std::process::ExitCode;
 use args::{Cli, Command, ConfigCommand};
 use failure::{Exit, Failure};
 
+/// Bodies and lines are made in one thread and let go of in another, which costs the system's allocator a lock.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let exit = args::parse().and_then(run).unwrap_or_else(|failure| {
         output::complain(&failure);
