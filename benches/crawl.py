@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a crawl costs: CPU, memory, and what one host costs the others. Loopback only.
 
-    benches/crawl.py throughput   CPU per URL beside curl -Z and, where it is installed, Scrapy
+    benches/crawl.py throughput   CPU per URL beside curl -Z and, where it is installed, Scrapy: over few hosts and many
     benches/crawl.py scale        10,000 URLs over 1,000 hosts, and 1,000,000 over 100,000
     benches/crawl.py isolation    48 paced hosts alone, and beside a slow and a parked one
 
@@ -105,30 +105,38 @@ def unpaced():
 
 def throughput(args, where, port):
     count = args.urls or 20_000
-    urls = [f"http://127.0.0.{1 + n % 4}:{port}/{n % PAGES}/{n}" for n in range(count)]
-    listed = where / "urls"
-    listed.write_text("\n".join(urls) + "\n")
-    rows = []
+    table(["client", "URLs", "hosts", "wall s", "CPU s", "user s", "µs CPU a URL", "URLs a CPU s", "peak MiB"])
+    for hosts in [4, count // 10]:
+        urls = [page(n, n % hosts, port) for n in range(count)]
+        listed = where / f"urls{hosts}"
+        listed.write_text("\n".join(urls) + "\n")
+        for name, run in clients(args, where, urls, listed, hosts):
+            cells = [name, count, hosts, f"{run.wall:.1f}", f"{run.cpu:.2f}", f"{run.user:.2f}"]
+            table([*cells, f"{run.cpu / count * 1e6:.0f}", f"{count / run.cpu:.0f}", f"{run.peak_mib:.0f}"])
 
-    run = curtsy(args, where / "out", "-i", listed, *unpaced(), "-c", 64, "--per-host", 16)
-    assert json.loads(run.said)["outcomes"] == {"fetched": count}, run.said
-    rows.append(("curtsy fetch", run))
 
-    config = where / "curl"
-    (where / "curl-out").mkdir()
-    config.write_text("".join(f'url="{url}"\noutput="{where}/curl-out/{n}"\n' for n, url in enumerate(urls)))
-    run = Run(["curl", "-Z", "--parallel-max", "64", "--no-progress-meter", "-K", config])
-    rows.append(("curl -Z", run))
+def clients(args, where, urls, listed, hosts):
+    out = where / f"out{hosts}"
+    run = curtsy(args, out, "-i", listed, *unpaced(), "-c", 64, "--per-host", max(2, 64 // hosts))
+    assert json.loads(run.said)["outcomes"] == {"fetched": len(urls)}, run.said
+    yield "curtsy fetch", run
+
+    config, out = where / f"curl{hosts}", where / f"curl-out{hosts}"
+    out.mkdir()
+    config.write_text("".join(f'url="{url}"\noutput="{out}/{n}"\n' for n, url in enumerate(urls)))
+    yield "curl -Z", Run(["curl", "-Z", "--parallel-max", "64", "--no-progress-meter", "-K", config])
 
     scrapy = shutil.which("scrapy")
     if scrapy:
         spider = where / "spider.py"
         spider.write_text(SPIDER.format(listed=listed))
-        rows.append(("Scrapy", Run([scrapy, "runspider", "-L", "ERROR", spider])))
-    table(["client", "URLs", "wall s", "CPU s", "user s", "µs CPU a URL", "URLs a CPU s", "peak MiB"])
-    for name, run in rows:
-        cells = [name, count, f"{run.wall:.1f}", f"{run.cpu:.2f}", f"{run.user:.2f}"]
-        table([*cells, f"{run.cpu / count * 1e6:.0f}", f"{count / run.cpu:.0f}", f"{run.peak_mib:.0f}"])
+        yield "Scrapy", Run([scrapy, "runspider", "-L", "ERROR", spider])
+
+
+def page(number, host, port):
+    """A URL of its own on a host by number."""
+    address = f"127.{1 + host // 62500}.{host // 250 % 250}.{1 + host % 250}"
+    return f"http://{address}:{port}/{number % PAGES}/{number}"
 
 
 SPIDER = """
@@ -158,9 +166,7 @@ def scale(args, where, port):
         hosts, out, listed = count // 10, where / f"out{count}", where / f"urls{count}"
         with listed.open("w") as file:
             for n in range(count):
-                host = n % hosts
-                address = f"127.{1 + host // 62500}.{host // 250 % 250}.{1 + host % 250}"
-                file.write(f"http://{address}:{port}/{n % PAGES}/{n}\n")
+                file.write(page(n, n % hosts, port) + "\n")
         body = ["--no-body"] if args.no_body else []
         run = curtsy(args, out, "-i", listed, *unpaced(), *body)
         assert json.loads(run.said)["outcomes"] == {"fetched": count}, run.said

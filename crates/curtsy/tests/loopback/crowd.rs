@@ -42,3 +42,23 @@ async fn scopes_that_wait_make_room_and_come_back_when_they_may_depart() {
         assert!(gaps(&of_host)[0] + SLACK >= Duration::from_millis(1500));
     }
 }
+
+#[tokio::test]
+async fn a_scope_keeps_its_connection_beside_hundreds_of_others() {
+    let script = Script::from_json(r#"{"robots": 404}"#).unwrap();
+    let origin = Origin::start(script, (Ipv4Addr::UNSPECIFIED, 0))
+        .await
+        .unwrap();
+    let port = origin.addr().port();
+    // More than would be kept by a pool of the usual size, and fewer than half of the files of a usual process.
+    let hosts = 300;
+    let page = |n: u32| {
+        let host = n % hosts;
+        format!("http://127.0.{}.{}:{port}/{n}", host / 250, 1 + host % 250)
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let urls = (0..3 * hosts).map(page).collect();
+    let summary = run_job(client(|p| p.per_host = 1), dir.path(), urls).await;
+    assert_eq!(summary.count(Outcome::Fetched), 900);
+    assert_eq!(origin.connections(), u64::from(hosts));
+}
