@@ -280,6 +280,8 @@ const tests = {
     // A form needs no leave to be sent, and in this type it can hold JSON.
     const [answer] = await Promise.all([
       page.waitForResponse(`${run.page}act`),
+      // The answer is shown too, which must be over before the page goes elsewhere.
+      page.waitForURL(`${run.page}act`),
       page.evaluate((url) => {
         document.body.innerHTML = `<form method="post" enctype="text/plain" action="${url}act">
           <input name='{"act":"pause","scope":null,"x":"' value='"}'></form>`;
