@@ -214,8 +214,20 @@ READING = """
 - A Crawl-delay is a wish that this server does not enforce. Who passes it over is many times quicker, and comes too
   close: closer to the request before than the Crawl-delay less a tenth. Of these clients curtsy and Scrapy read
   robots.txt, and curtsy keeps the Crawl-delay.
-- These are models of servers without a network between, and each job is one of many that could be thought of. What a
-  client costs in CPU and memory is measured by `benches/crawl.py`.
+- These are models of servers without a network between, and each job is one of many that could be thought of.
+
+## What a URL costs
+
+CPU of the process in µs a URL, and its peak memory: 20,000 pages of 2 KiB from nginx on the same machine, as fast as it
+gives them, 64 at a time, into files on tmpfs (Scrapy keeps none). curtsy does what it always does: robots.txt, queue,
+state, audit log. By `benches/crawl.py throughput`, two or three runs in December 2026 on two cores of an AMD EPYC;
+absolute figures hang on the machine.
+
+| client | over 4 hosts | over 2,000 hosts |
+| --- | --- | --- |
+| curtsy | 71–85, 56 MiB | 125–145, 209 MiB |
+| curl -Z --parallel-max 64 | 42–44, 23 MiB | 152–178, 24 MiB |
+| Scrapy | 1,720–1,940, 92 MiB | 1,920–4,000, 121 MiB |
 """
 
 
