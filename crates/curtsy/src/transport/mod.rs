@@ -311,10 +311,8 @@ impl TransportBuilder {
 /// How many idle connections are kept where so many files may be open; the other half is for those in use and for
 /// bodies.
 fn kept_idle(open_files: Option<u64>) -> usize {
-    let half = open_files.map(|files| usize::try_from(files / 2).unwrap_or(usize::MAX));
-    half.map_or(TransportBuilder::IDLE_CONNECTIONS, |half| {
-        half.min(TransportBuilder::IDLE_CONNECTIONS)
-    })
+    let half = usize::try_from(open_files.unwrap_or(u64::MAX) / 2).unwrap_or(usize::MAX);
+    half.min(TransportBuilder::IDLE_CONNECTIONS)
 }
 
 /// How many files this process may have open; `None`: as many as it likes, or nobody knows.

@@ -6,17 +6,12 @@ use std::time::Duration;
 
 use curtsy::store::MemoryQueue;
 use curtsy::{Job, JobDir, JobOptions, Outcome};
-use curtsy_origin::{Origin, Script};
 
 use crate::support::*;
 
 #[tokio::test]
 async fn scopes_that_wait_make_room_and_come_back_when_they_may_depart() {
-    // The whole of 127/8 is this machine: a scope for each address.
-    let script = Script::from_json(r#"{"robots": 404}"#).unwrap();
-    let origin = Origin::start(script, (Ipv4Addr::UNSPECIFIED, 0))
-        .await
-        .unwrap();
+    let origin = origin_at(r#"{"robots": 404}"#, Ipv4Addr::UNSPECIFIED).await;
     let url = |host: u8, page: u8| format!("http://127.0.0.{host}:{}/{page}", origin.addr().port());
     let dir = tempfile::tempdir().unwrap();
     let options = JobOptions {
@@ -45,10 +40,7 @@ async fn scopes_that_wait_make_room_and_come_back_when_they_may_depart() {
 
 #[tokio::test]
 async fn a_scope_keeps_its_connection_beside_hundreds_of_others() {
-    let script = Script::from_json(r#"{"robots": 404}"#).unwrap();
-    let origin = Origin::start(script, (Ipv4Addr::UNSPECIFIED, 0))
-        .await
-        .unwrap();
+    let origin = origin_at(r#"{"robots": 404}"#, Ipv4Addr::UNSPECIFIED).await;
     let port = origin.addr().port();
     // More than would be kept by a pool of the usual size, and fewer than half of the files of a usual process.
     let hosts = 300;

@@ -26,10 +26,13 @@ pub(crate) const fn ms(millis: u64) -> Duration {
 
 /// An origin with a script in JSON.
 pub(crate) async fn origin(script: &str) -> Origin {
+    origin_at(script, Ipv4Addr::LOCALHOST).await
+}
+
+/// The same at an address, or at all of them: the whole of 127/8 is this machine, a scope for each address.
+pub(crate) async fn origin_at(script: &str, address: Ipv4Addr) -> Origin {
     let script = Script::from_json(script).unwrap_or_else(|error| panic!("{error}: {script}"));
-    Origin::start(script, (Ipv4Addr::LOCALHOST, 0))
-        .await
-        .unwrap()
+    Origin::start(script, (address, 0)).await.unwrap()
 }
 
 /// An address at which nothing listens.
