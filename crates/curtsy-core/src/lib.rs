@@ -53,6 +53,6 @@ pub use reason::{Reason, Time};
 pub use retry::{Next, retry};
 pub use scope::{Origin, Scope};
 pub use signal::Signal;
-pub use state::{FORMAT, Hold, HostState};
+pub use state::{FORMAT, Hold, HostState, LEEWAY};
 pub use suppression::Suppression;
 pub use time::{Timestamp, duration_from_secs};

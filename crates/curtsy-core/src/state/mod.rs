@@ -24,6 +24,8 @@ use crate::{Draw, Origin, Timestamp};
 
 /// The format that this version writes, and the newest that it reads.
 pub const FORMAT: u32 = 1;
+/// How long after it is stored a departure may be said to leave: 3 ms.
+pub const LEEWAY: Duration = Duration::from_millis(3);
 
 /// Quotas of one scope that are told apart; more are not seen in practice.
 pub(crate) const MAX_QUOTAS: usize = 4;
@@ -122,7 +124,8 @@ impl HostState {
     pub fn restored(mut self, policy: &Policy, now: Timestamp) -> Self {
         let farthest = now.after(LONGEST_WAIT);
         // A clock that was ahead must not hold a scope for as long as it was.
-        self.last_departure = self.last_departure.map(|at| at.min(now));
+        let latest = now.after(LEEWAY);
+        self.last_departure = self.last_departure.map(|at| at.min(latest));
         self.flights.clamp(now);
         self.day.clamp(now);
         self.backoff.clamp(policy, now);
@@ -190,6 +193,12 @@ impl HostState {
         }
         let is_postponed = self.flights.postpone(seq, at);
         is_later || is_postponed
+    }
+
+    /// The last departure is stored before it leaves: as if it left at `at`, at most [`LEEWAY`] from now, so that whoever
+    /// reads that is not measured from before it does.
+    pub fn leaves_by(&mut self, at: Timestamp) {
+        self.last_departure = self.last_departure.max(Some(at));
     }
 
     /// Ends a suppression or a breaker, never a server's hold. Whether there was one.

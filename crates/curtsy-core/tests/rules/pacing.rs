@@ -1,7 +1,7 @@
 //! P: pacing.
 
 use curtsy_core::{
-    Bound, Decision, Draw, Interval, Kind, Origin, PolicyValues, Reason, Timestamp, pace,
+    Bound, Decision, Draw, Interval, Kind, LEEWAY, Origin, PolicyValues, Reason, Timestamp, pace,
 };
 use url::Url;
 
@@ -66,6 +66,18 @@ fn p1_nor_does_one_that_left_late_make_the_next_one_early() {
     scene.state.note_departed(late, left);
     scene.now = left;
     assert!(scene.wait() >= ms(95), "{:?}", scene.bound());
+}
+
+#[test]
+fn p1_who_reads_of_a_departure_before_it_left_is_measured_from_when_it_leaves_at_the_latest() {
+    for (leaves_by, counts_from) in [(ms(2), ms(2)), (LEEWAY, LEEWAY), (secs(60), LEEWAY)] {
+        let mut scene = with_crawl_delay(secs(2));
+        scene.depart();
+        scene.state.leaves_by(START.after(leaves_by));
+        let read = scene.state.clone().restored(&scene.policy, scene.now);
+        // Not even a clock that is ahead makes that later than the leeway.
+        assert_eq!(read.last_departure(), Some(START.after(counts_from)));
+    }
 }
 
 #[test]

@@ -137,12 +137,11 @@ impl Exchange<'_> {
                 Ok(sent) => {
                     let departed_at = sent.departed_at().max(permit.at);
                     let head = async { (sent.head().await, self.gate.clock.now()) };
-                    let late = departed_at.since(permit.at);
                     let hosts = &self.gate.hosts;
                     let noted = hosts.note_departed(hop.host, permit.seq, departed_at);
                     drop(leaving);
                     let tell =
-                        || hosts.tell_departed(hop.host, permit.seq, departed_at, late, &noted);
+                        || hosts.tell_departed(hop.host, permit.seq, departed_at, noted.as_ref());
                     let told = self.gate.persistently(tell);
                     let (told, (head, received)) = tokio::join!(told, head);
                     told?;

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use curtsy_core::{
-    Ask, Bound, Breaker, FORMAT, HostState, Kind, Policy, Scope, Suppression, Timestamp, bounds,
+    Ask, Bound, Breaker, FORMAT, HostState, Kind, LEEWAY, Policy, Scope, Suppression, Timestamp,
+    bounds,
 };
 use curtsy_store::{HostStore, StoreErrorKind, Swap, Version, Versioned, Watch};
 use tokio::sync::{Notify, Semaphore};
@@ -14,6 +16,9 @@ use super::{SCOPE_PREFIX, lock};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::metrics::Bustle;
+
+/// The least time that a departure is given to leave in after it began to be stored.
+const LEAST_LEEWAY: Duration = Duration::from_micros(500);
 
 /// One scope.
 pub(crate) struct Host {
@@ -66,17 +71,16 @@ impl Host {
 
     /// Stores all changes made so far. On a conflict what is there now is known from then on.
     pub(super) async fn swap(&self, store: &dyn HostStore, clock: &Clock) -> Result<bool, Error> {
-        // Who is ready makes a change first, to be stored with those made so far.
-        tokio::task::yield_now().await;
         let (batch, version, value) = {
             let mut record = lock(&self.record);
-            let Some((version, state)) = record.kept() else {
+            let leave_by = self.leave_by(&record, clock.now());
+            let Some(begun) = record.begin(leave_by) else {
                 return Ok(false);
             };
-            let value = serde_json::to_vec(state).map_err(|error| {
+            let value = serde_json::to_vec(&*begun.state).map_err(|error| {
                 Error::new(ErrorKind::Configuration, "a state cannot be written").caused_by(error)
             })?;
-            (record.begin(), version, value)
+            (begun.batch, begun.version, value)
         };
         let swapped = store.compare_and_swap(&self.key, version, value).await;
         // Whoever waits for the batch looks when this is over.
@@ -93,6 +97,20 @@ impl Host {
                 Err(error.into())
             }
         }
+    }
+
+    /// When those that depart now have left, as the store is told. Other processes are measured from then until they
+    /// are told better, so that it is soon where the interval is short; where there is none, nobody is held up.
+    fn leave_by(&self, record: &Record, now: Timestamp) -> Timestamp {
+        let next = record
+            .state()
+            .map_or(now, |state| next_page(&self.policy, state, now).not_before);
+        let interval = next.since(now);
+        now.after(if interval > LEEWAY {
+            (interval / 50).clamp(LEAST_LEEWAY, LEEWAY)
+        } else {
+            LEEWAY
+        })
     }
 
     /// The store holds this.
@@ -142,7 +160,7 @@ impl Host {
     /// Whether this is the version that is known here.
     fn is_at(&self, version: Version) -> bool {
         let record = lock(&self.record);
-        record.kept().is_some_and(|(known, _)| known == version)
+        record.version() == Some(version)
     }
 
     /// Whether this process has none in flight but the request whose turn it is.
@@ -211,13 +229,8 @@ impl Host {
 
     /// When a page may depart next, as far as is known here.
     pub(crate) fn next_departure(&self, now: Timestamp) -> Option<Bound> {
-        let ask = Ask {
-            kind: Kind::Page,
-            since: now,
-            own: Bound::FREE,
-        };
         let record = lock(&self.record);
-        Some(bounds(&self.policy, record.state()?, &ask, now).latest())
+        Some(next_page(&self.policy, record.state()?, now))
     }
 
     /// Departures ever of a scope with a request in flight or in wait; `None` of any other.
@@ -235,6 +248,15 @@ impl Host {
             .state()
             .is_some_and(|state| state.hold(now).is_some() || state.backoff_until(now).is_some())
     }
+}
+
+fn next_page(policy: &Policy, state: &HostState, now: Timestamp) -> Bound {
+    let ask = Ask {
+        kind: Kind::Page,
+        since: now,
+        own: Bound::FREE,
+    };
+    bounds(policy, state, &ask, now).latest()
 }
 
 pub(super) fn version_of(found: Option<&Versioned>) -> Version {

@@ -7,8 +7,8 @@ mod record;
 mod tests;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use curtsy_core::audit::{Noted, Turn};
 use curtsy_core::{HostState, Permit, Policy, Scope, Timestamp};
@@ -26,8 +26,8 @@ pub(crate) const SCOPE_PREFIX: &str = "scope:";
 
 /// From so many scopes on, those at rest that nobody uses are let go of; the store still knows them.
 const MANY: usize = 8192;
-/// A departure that left so little late is not worth a write of its own.
-const UNTOLD: Duration = Duration::from_micros(500);
+/// So many turns of the runtime are waited at most for further changes to be stored with the first.
+const TURNS: usize = 16;
 
 /// The scopes that this process works with.
 pub(crate) struct Hosts {
@@ -35,6 +35,8 @@ pub(crate) struct Hosts {
     clock: Clock,
     policies: Arc<Policies>,
     known: Mutex<Met>,
+    /// How many changes were made, of all scopes.
+    changes: Arc<AtomicU64>,
 }
 
 struct Met {
@@ -56,6 +58,7 @@ impl Hosts {
                 sweep_at: MANY,
                 last_turn: 0,
             }),
+            changes: Arc::default(),
         }
     }
 
@@ -122,7 +125,7 @@ impl Hosts {
         let _storing = host.storing.lock().await;
         let found = self.store.load(&host.key).await?;
         let version = version_of(found.as_ref());
-        let seen = lock(&host.record).kept().map(|(version, _)| version);
+        let seen = lock(&host.record).version();
         if seen != Some(version) {
             host.take(found, self.clock.now())?;
         }
@@ -140,7 +143,7 @@ impl Hosts {
         let mut record = lock(&host.record);
         let (batch, turn) = record.is_at(mark).then(|| record.depart(permit))?;
         drop(record);
-        host.changed.notify_waiters();
+        self.note_change(host);
         let turn = OpenTurn::new(host, &batch, turn);
         Some((batch, Leaving(Arc::clone(host)), turn))
     }
@@ -162,7 +165,7 @@ impl Hosts {
                 continue;
             };
             let turn = OpenTurn::new(host, &batch, turn);
-            host.changed.notify_waiters();
+            self.note_change(host);
             if self.stands(host, batch).await? {
                 return Ok((result, turn));
             }
@@ -190,7 +193,7 @@ impl Hosts {
                 self.load(host).await?;
                 continue;
             };
-            host.changed.notify_waiters();
+            self.note_change(host);
             if self.stands(host, batch).await? {
                 return Ok(true);
             }
@@ -205,9 +208,10 @@ impl Hosts {
             return Ok(*stands);
         }
         let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
-        let host = Arc::clone(host);
+        let (host, changes) = (Arc::clone(host), Arc::clone(&self.changes));
         // Others wait for it too: it is carried through even where the caller goes away.
         let swap = tokio::spawn(async move {
+            gather(&changes).await;
             let swapped = host.swap(&*store, &clock).await;
             drop(storing);
             swapped
@@ -217,25 +221,34 @@ impl Hosts {
             .unwrap_or_else(|_| Err(Error::new(ErrorKind::Closed, "nothing is stored any more")))
     }
 
-    /// P1: departure `seq` really left at `at`. What follows in this process is measured from then.
-    pub(crate) fn note_departed(&self, host: &Host, seq: u64, at: Timestamp) -> Batch {
-        let departed = Noted::Departed { departure: seq, at };
-        lock(&host.record).note(departed, |state| {
-            state.note_departed(seq, at);
-        })
+    fn note_change(&self, host: &Host) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        host.changed.notify_waiters();
     }
 
-    /// The same for other processes, where it left so `late` after it was permitted that it matters to them.
-    /// Else the store is told with the next change.
+    /// P1: departure `seq` really left at `at`. What follows in this process is measured from then. What the store
+    /// must be told at once, since it left later than the store was told; else it is told with the next change.
+    #[must_use]
+    pub(crate) fn note_departed(&self, host: &Host, seq: u64, at: Timestamp) -> Option<Batch> {
+        let departed = Noted::Departed { departure: seq, at };
+        let mut record = lock(&host.record);
+        let has_told = record.has_told(at);
+        let batch = record.note(departed, |state| {
+            state.note_departed(seq, at);
+        });
+        (!has_told).then_some(batch)
+    }
+
+    /// The same for other processes: `noted` is what the store must be told.
     pub(crate) async fn tell_departed(
         &self,
         host: &Arc<Host>,
         seq: u64,
         at: Timestamp,
-        late: Duration,
-        noted: &Batch,
+        noted: Option<&Batch>,
     ) -> Result<(), Error> {
-        if late < UNTOLD || self.stands(host, Arc::clone(noted)).await? {
+        let Some(noted) = noted else { return Ok(()) };
+        if self.stands(host, Arc::clone(noted)).await? {
             return Ok(());
         }
         let note = |state: &HostState| {
@@ -321,6 +334,20 @@ impl Met {
             stays
         });
         self.sweep_at = MANY.max(2 * self.hosts.len());
+    }
+}
+
+/// Waits as long as each turn of the runtime brings further changes of whatever scope: they are stored with those made so
+/// far, in one commit. Where nothing else goes on that is one turn.
+async fn gather(changes: &AtomicU64) {
+    let mut seen = changes.load(Ordering::Relaxed);
+    for _ in 0..TURNS {
+        tokio::task::yield_now().await;
+        let made = changes.load(Ordering::Relaxed);
+        if made == seen {
+            return;
+        }
+        seen = made;
     }
 }
 

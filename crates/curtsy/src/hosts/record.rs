@@ -5,6 +5,7 @@
 //! after it, in one swap. Who made one waits until it stands. Where the store held something else, or
 //! failed, all that did not stand yet is void, and is made anew on what is there now.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use curtsy_core::audit::{Because, Noted, StateRead, Turn};
@@ -57,6 +58,15 @@ struct Leaving {
     batch: Batch,
     /// How many of them have not left yet.
     number: usize,
+    /// By when they leave, as the store was told.
+    told: Option<Timestamp>,
+}
+
+/// What is to be stored, and the changes that it holds.
+pub(super) struct Begun<'a> {
+    pub(super) batch: Batch,
+    pub(super) version: Version,
+    pub(super) state: Cow<'a, HostState>,
 }
 
 /// The state as this process knows it.
@@ -116,9 +126,9 @@ impl Record {
         self.kept.as_ref().map(|kept| &kept.state)
     }
 
-    /// The state and the version on which it is to be stored.
-    pub(super) fn kept(&self) -> Option<(Version, &HostState)> {
-        self.kept.as_ref().map(|kept| (kept.version, &kept.state))
+    /// The version in the store that is known.
+    pub(super) fn version(&self) -> Option<Version> {
+        self.kept.as_ref().map(|kept| kept.version)
     }
 
     /// Whether the state is still the one that had this mark.
@@ -132,6 +142,12 @@ impl Record {
             .course
             .take_turn(self.kept.as_ref().map(|kept| &kept.state));
         (self.amend(|state| *state = next), turn)
+    }
+
+    /// Whether the store was told that those that are leaving leave at `at` or later.
+    pub(super) fn has_told(&self, at: Timestamp) -> bool {
+        let told = self.leaving.as_ref().and_then(|leaving| leaving.told);
+        told.is_some_and(|told| at <= told)
     }
 
     /// Changes the state by what has none.
@@ -160,6 +176,7 @@ impl Record {
             at: permit.at,
             batch: Arc::clone(&batch),
             number: 0,
+            told: None,
         });
         leaving.number += 1;
         (batch, turn)
@@ -184,8 +201,26 @@ impl Record {
         Arc::clone(&self.open)
     }
 
-    /// The changes made so far, which are now being stored.
-    pub(super) fn begin(&mut self) -> Batch {
+    /// The changes made so far, which are now being stored. Departures that have not left are stored as if they left
+    /// at `leave_by`: others are measured from then, and need not be told when they really do before.
+    pub(super) fn begin(&mut self, leave_by: Timestamp) -> Option<Begun<'_>> {
+        self.kept.as_ref()?;
+        let batch = self.close();
+        let kept = self.kept.as_ref()?;
+        let mut state = Cow::Borrowed(&kept.state);
+        if let Some(leaving) = &mut self.leaving {
+            state
+                .to_mut()
+                .leaves_by(*leaving.told.get_or_insert(leave_by));
+        }
+        Some(Begun {
+            batch,
+            version: kept.version,
+            state,
+        })
+    }
+
+    fn close(&mut self) -> Batch {
         self.course.begun = self.course.turn;
         std::mem::take(&mut self.open)
     }
@@ -201,7 +236,7 @@ impl Record {
     /// The store holds this, or cannot tell (`None`): what does not stand yet is void.
     pub(super) fn replace(&mut self, found: Option<(Version, HostState)>) {
         // Nobody else has settled it, since it is still open.
-        let _ = self.begin().set(false);
+        let _ = self.close().set(false);
         self.course.begin_anew();
         self.kept = found.map(|(version, state)| Kept { version, state });
         self.mark += 1;

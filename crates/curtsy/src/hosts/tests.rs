@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use curtsy_core::{Answer, Ask, Attempt, Bound, Decision, Draw, Kind, Signal, decide, observe};
 use curtsy_store::{MemoryStore, SqliteStore};
 use tokio::task::JoinSet;
@@ -67,6 +69,72 @@ async fn a_change_that_is_being_stored_is_made_once_though_its_caller_goes_away(
     change_often(&hosts, 5, &mut changes);
     changes.join_all().await;
     assert_eq!(stored_departures(&hosts).await, 6);
+}
+
+#[tokio::test]
+async fn others_are_measured_from_when_a_departure_has_left_at_the_latest() {
+    let store = Arc::new(MemoryStore::new());
+    let [here, there] =
+        [(); 2].map(|()| Hosts::new(store.clone(), Clock::system(), Arc::default()));
+    let host = here.host(&Scope::named("left.example"));
+    let (permit, leaving) = depart(&here, &host).await;
+    let last = async |hosts: &Hosts| {
+        let host = hosts.host(&host.scope);
+        let state = hosts.reload(&host).await.unwrap();
+        state.last_departure().unwrap()
+    };
+    let told = last(&there).await;
+    assert!(told >= permit.at.after(Duration::from_micros(500)));
+    assert!(told <= here.clock.now().after(Duration::from_millis(3)));
+    // What follows here is measured from when it was permitted, until it has left.
+    assert_eq!(last(&here).await, permit.at);
+
+    // Nobody need be told that it left by then, and everybody that it did not.
+    assert!(here.note_departed(&host, permit.seq, told).is_none());
+    let later = told.after(Duration::from_micros(1));
+    let noted = here.note_departed(&host, permit.seq, later);
+    drop(leaving);
+    assert_eq!(last(&there).await, told);
+    here.tell_departed(&host, permit.seq, later, noted.as_ref())
+        .await
+        .unwrap();
+    assert_eq!(last(&there).await, later);
+}
+
+#[tokio::test]
+async fn the_next_change_tells_when_a_departure_really_left() {
+    let store = Arc::new(MemoryStore::new());
+    let [here, there] =
+        [(); 2].map(|()| Hosts::new(store.clone(), Clock::system(), Arc::default()));
+    let host = here.host(&Scope::named("left.example"));
+    let (permit, leaving) = depart(&here, &host).await;
+    let left = permit.at.after(Duration::from_micros(1));
+    assert!(here.note_departed(&host, permit.seq, left).is_none());
+    drop(leaving);
+    here.update(&host, |state| (state.clone(), ()))
+        .await
+        .unwrap();
+    let seen = there.reload(&there.host(&host.scope)).await.unwrap();
+    assert_eq!(seen.last_departure(), Some(left));
+}
+
+/// A departure that stands and has not left.
+async fn depart(hosts: &Hosts, host: &Arc<Host>) -> (Box<Permit>, Leaving) {
+    let look = |known: Known<'_>| (known.mark, known.state.clone());
+    let (mark, state) = hosts.look(host, look).await.unwrap();
+    let now = hosts.clock.now();
+    let ask = Ask {
+        kind: Kind::Page,
+        since: now,
+        own: Bound::FREE,
+    };
+    let Decision::Depart(permit) = decide(&host.policy, &state, &ask, now, Draw::LEAST) else {
+        panic!("it may not depart");
+    };
+    let (batch, leaving, turn) = hosts.depart(host, mark, &permit).unwrap();
+    assert!(hosts.stands(host, batch).await.unwrap());
+    turn.take();
+    (permit, leaving)
 }
 
 fn change_often(hosts: &Arc<Hosts>, times: usize, changes: &mut JoinSet<()>) {
