@@ -52,6 +52,15 @@ impl Dirs {
         File::create_new(self.temporary(name))
     }
 
+    /// Syncs what was written to a temporary file.
+    pub(super) fn sync(&self, name: &str) -> io::Result<()> {
+        // Windows syncs only what is open for writing.
+        File::options()
+            .write(true)
+            .open(self.temporary(name))?
+            .sync_data()
+    }
+
     /// Puts a temporary file in place.
     pub(super) fn place(&self, name: &str, to: &Path) -> io::Result<()> {
         #[cfg(unix)]

@@ -10,9 +10,8 @@ use super::dirs::Dirs;
 /// From so many files on, one sync of the file system is cheaper than one of each file.
 const MANY: usize = 8;
 
-/// A whole body under its temporary name.
+/// A whole body under its temporary name. Its file is closed: a group is larger than what a process may have open.
 pub(super) struct Body {
-    pub(super) file: File,
     pub(super) from: String,
     /// Where in the directory it goes to.
     pub(super) to: PathBuf,
@@ -26,7 +25,7 @@ pub(super) fn place(dirs: &Dirs, bodies: &[&Body]) -> io::Result<Vec<Option<io::
     }
     let synced_at_once = bodies.len() >= MANY && dirs.sync_file_system()?;
     if !synced_at_once {
-        bodies.iter().try_for_each(|body| body.file.sync_data())?;
+        bodies.iter().try_for_each(|body| dirs.sync(&body.from))?;
     }
     let mut refused = Vec::with_capacity(bodies.len());
     for body in bodies {

@@ -174,7 +174,7 @@ impl Writer {
         // An empty body has a file too.
         self.open(id)?;
         let Some(Open {
-            kept: Kept::File { file, name: from },
+            kept: Kept::File { name: from, .. },
             bytes,
             hash,
         }) = self.open.remove(&id)
@@ -196,7 +196,7 @@ impl Writer {
             self.chosen.insert(name, ended.id);
         }
         let to = place.path;
-        Ok(Some(Body { file, from, to }))
+        Ok(Some(Body { from, to }))
     }
 
     /// Appends the records of a URL. A body that was stored before stays in its line.
