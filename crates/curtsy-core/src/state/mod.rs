@@ -195,8 +195,8 @@ impl HostState {
         is_later || is_postponed
     }
 
-    /// The last departure is stored before it leaves: as if it left at `at`, at most [`LEEWAY`] from now, so that whoever
-    /// reads that is not measured from before it does.
+    /// The last departure is stored before it leaves: as if it left at `at`, at most [`LEEWAY`] from now, so that
+    /// whoever reads that is not measured from before it does.
     pub fn leaves_by(&mut self, at: Timestamp) {
         self.last_departure = self.last_departure.max(Some(at));
     }

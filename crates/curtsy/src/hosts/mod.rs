@@ -337,8 +337,8 @@ impl Met {
     }
 }
 
-/// Waits as long as each turn of the runtime brings further changes of whatever scope: they are stored with those made so
-/// far, in one commit. Where nothing else goes on that is one turn.
+/// Waits as long as each turn of the runtime brings further changes, of whatever scope: they are stored with those
+/// made so far, in one commit. Where nothing else goes on that is one turn.
 async fn gather(changes: &AtomicU64) {
     let mut seen = changes.load(Ordering::Relaxed);
     for _ in 0..TURNS {
