@@ -220,14 +220,15 @@ READING = """
 
 CPU of the process in µs a URL, and its peak memory: 20,000 pages of 2 KiB from nginx on the same machine, as fast as it
 gives them, 64 at a time, into files on tmpfs (Scrapy keeps none). curtsy does what it always does: robots.txt, queue,
-state, audit log. By `benches/crawl.py throughput`, two or three runs in December 2026 on two cores of an AMD EPYC;
-absolute figures hang on the machine.
+state, audit log. By `benches/crawl.py throughput`, some ten runs in December 2026 on two cores of an AMD EPYC that
+others use too, so that only figures of one run can be compared: there curtsy took 1.5 to 1.9 times curl's CPU over 4
+hosts, and 0.9 to 1.15 times over 2,000.
 
 | client | over 4 hosts | over 2,000 hosts |
 | --- | --- | --- |
-| curtsy | 71–85, 56 MiB | 125–145, 209 MiB |
-| curl -Z --parallel-max 64 | 42–44, 23 MiB | 152–178, 24 MiB |
-| Scrapy | 1,720–1,940, 92 MiB | 1,920–4,000, 121 MiB |
+| curtsy | 64–97, 55 MiB | 138–222, 217 MiB |
+| curl -Z --parallel-max 64 | 41–58, 23 MiB | 147–205, 24 MiB |
+| Scrapy | 2,140–2,850, 91 MiB | 2,890–4,520, 121 MiB |
 """
 
 
