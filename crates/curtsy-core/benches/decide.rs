@@ -6,8 +6,8 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use curtsy_core::signal::{self, Signal};
 use curtsy_core::{
-    Answer, Ask, Attempt, Bound, Decision, Draw, HostState, Kind, Policy, PolicyValues, Timestamp,
-    decide, observe,
+    Answer, Ask, Attempt, Decision, Draw, HostState, Kind, Policy, PolicyValues, Timestamp, decide,
+    observe,
 };
 use http::HeaderMap;
 
@@ -44,11 +44,7 @@ fn scene() -> Scene {
 }
 
 fn ask(now: Timestamp) -> Ask {
-    Ask {
-        kind: Kind::Page,
-        since: now.before(Duration::from_millis(50)),
-        own: Bound::FREE,
-    }
+    Ask::page(now.before(Duration::from_millis(50)))
 }
 
 /// Waits as long as it takes, then departs.

@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use curtsy_core::{
-    Answer, Ask, Attempt, Bound, Breaker, Course, Decision, Decline, Draw, Forecast, HostState,
-    Interval, Kind, Origin, Policy, PolicyValues, Reason, Signal, Timestamp, decide, forecast,
-    observe, signal,
+    Answer, Ask, Attempt, Breaker, Course, Decision, Decline, Draw, Forecast, HostState, Interval,
+    Kind, Origin, Policy, PolicyValues, Reason, Signal, Timestamp, decide, forecast, observe,
+    signal,
 };
 use http::{HeaderMap, HeaderValue};
 
@@ -75,11 +75,7 @@ impl World {
     fn fetch(&mut self, status: u16, fields: &[(&'static str, &str)]) {
         let since = self.now;
         let permit = loop {
-            let ask = Ask {
-                kind: Kind::Page,
-                since,
-                own: Bound::FREE,
-            };
+            let ask = Ask::page(since);
             let draw = self.draw();
             match decide(&self.policy, &self.state, &ask, self.now, draw) {
                 Decision::Depart(permit) => break permit,
@@ -370,11 +366,7 @@ fn nothing_to_send_ends_at_once_and_any_number_is_told_quickly() {
 #[test]
 fn what_is_in_the_air_does_not_hold_a_forecast_up() {
     let mut world = World::with(|p| p.rate = Some(10.0));
-    let ask = Ask {
-        kind: Kind::Page,
-        since: world.now,
-        own: Bound::FREE,
-    };
+    let ask = Ask::page(world.now);
     let Decision::Depart(permit) =
         decide(&world.policy, &world.state, &ask, world.now, Draw::LEAST)
     else {

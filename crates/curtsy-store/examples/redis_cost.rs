@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use curtsy_core::signal::{self, Signal};
 use curtsy_core::{
-    Answer, Ask, Attempt, Bound, Decision, Draw, HostState, Kind, Policy, PolicyValues, Timestamp,
-    decide, observe,
+    Answer, Ask, Attempt, Decision, Draw, HostState, Kind, Policy, PolicyValues, Timestamp, decide,
+    observe,
 };
 use curtsy_store::{HostStore, RedisStore, RedisUrl, Swap, Version};
 use http::HeaderMap;
@@ -113,11 +113,7 @@ impl Scope {
     async fn pass(&mut self, store: &RedisStore) {
         let passes = self.state.departures();
         let now = Timestamp::from_secs(1_800_000_000 + passes);
-        let ask = Ask {
-            kind: Kind::Page,
-            since: now,
-            own: Bound::FREE,
-        };
+        let ask = Ask::page(now);
         let Decision::Depart(permit) = decide(&self.policy, &self.state, &ask, now, Draw::LEAST)
         else {
             panic!("it has to wait");

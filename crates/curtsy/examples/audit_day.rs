@@ -207,11 +207,7 @@ impl Site {
     }
 
     fn depart(&mut self, reading: u64, now: Timestamp) -> Result<(Vec<Entry>, Flight), Bound> {
-        let ask = Ask {
-            kind: Kind::Page,
-            since: now,
-            own: Bound::FREE,
-        };
+        let ask = Ask::page(now);
         let permit = match decide(&self.policy, &self.state, &ask, now, draw()) {
             Decision::Depart(permit) => permit,
             Decision::Wait(bound) | Decision::Defer(bound) => return Err(bound),

@@ -1,7 +1,7 @@
 //! A scope's own page: its pace over time, and the four times of rule P2 with what they come from.
 
 use curtsy::ScopeView;
-use curtsy::core::{Ask, Bound, HostState, Kind, Policy, Reason, Timestamp, bounds, pace, tokens};
+use curtsy::core::{Ask, Bound, HostState, Policy, Reason, Timestamp, bounds, pace, tokens};
 use serde::Serialize;
 
 use super::history::{Point, STEP};
@@ -41,9 +41,8 @@ impl Detail {
             Bound::FREE
         };
         let ask = Ask {
-            kind: Kind::Page,
-            since: now,
             own,
+            ..Ask::page(now)
         };
         let four = bounds(&view.policy, &state, &ask, now);
         // What is over binds no more.

@@ -96,7 +96,7 @@ fn allowed(view: &ScopeView, state: &HostState, now: Timestamp) -> Option<f32> {
 mod tests {
     use std::sync::Arc;
 
-    use curtsy::core::{Ask, Bound, Decision, Draw, Kind, Policy, decide};
+    use curtsy::core::{Ask, Decision, Draw, Policy, decide};
 
     use super::*;
 
@@ -112,11 +112,7 @@ mod tests {
 
     fn departed(state: &HostState, secs: u64) -> HostState {
         let now = Timestamp::from_secs(secs);
-        let ask = Ask {
-            kind: Kind::Page,
-            since: now,
-            own: Bound::FREE,
-        };
+        let ask = Ask::page(now);
         let policy = curtsy::core::PolicyValues::raw().build().unwrap();
         match decide(&policy, state, &ask, now, Draw::LEAST) {
             Decision::Depart(permit) => permit.state,

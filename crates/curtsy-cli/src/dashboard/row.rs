@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy::core::{Ask, Bound, HostState, Kind, Scope, Timestamp, bounds, pace};
+use curtsy::core::{Ask, Bound, HostState, Scope, Timestamp, bounds, pace};
 use curtsy::{ScopeOutlook, ScopeView};
 use serde::{Deserialize, Serialize};
 
@@ -153,11 +153,7 @@ impl Standing {
 
 /// When a page may depart next, and why not now; `None` where nobody knows.
 fn next(view: &ScopeView, now: Timestamp) -> Option<Bound> {
-    let ask = Ask {
-        kind: Kind::Page,
-        since: now,
-        own: Bound::FREE,
-    };
+    let ask = Ask::page(now);
     let bound = bounds(&view.policy, view.state.as_ref()?, &ask, now).latest();
     (!view.is_paused && !is_until_answered(bound.reason)).then_some(bound)
 }

@@ -176,11 +176,7 @@ impl<'a> Scene<'a> {
     }
 
     fn ask(&self, since: Timestamp) -> Decision {
-        let ask = Ask {
-            kind: Kind::Page,
-            since,
-            own: Bound::FREE,
-        };
+        let ask = Ask::page(since);
         decide(self.policy, &self.state, &ask, self.now, middle())
     }
 

@@ -33,6 +33,18 @@ pub struct Ask {
     pub own: Bound,
 }
 
+impl Ask {
+    /// A page that has been waiting since `since`, with no bound of its own.
+    #[must_use]
+    pub const fn page(since: Timestamp) -> Self {
+        Self {
+            kind: Kind::Page,
+            since,
+            own: Bound::FREE,
+        }
+    }
+}
+
 /// The four times of rule P2; what does not bind is [`Bound::FREE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {

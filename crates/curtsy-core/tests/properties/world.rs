@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use curtsy_core::{
-    Answer, Ask, Attempt, Bound, Decision, Draw, Failure, HostState, Kind, Origin, Policy,
-    Timestamp, decide, observe, signal,
+    Answer, Ask, Attempt, Decision, Draw, Failure, HostState, Kind, Origin, Policy, Timestamp,
+    decide, observe, signal,
 };
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
@@ -201,11 +201,7 @@ impl World {
 }
 
 pub(crate) fn ask(now: Timestamp) -> Ask {
-    Ask {
-        kind: Kind::Page,
-        since: now,
-        own: Bound::FREE,
-    }
+    Ask::page(now)
 }
 
 /// The last departure is answered now, a second after it left.

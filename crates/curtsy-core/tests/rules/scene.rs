@@ -74,11 +74,7 @@ impl Scene {
     }
 
     pub(crate) fn ask(&self) -> Ask {
-        Ask {
-            kind: Kind::Page,
-            since: self.now,
-            own: Bound::FREE,
-        }
+        Ask::page(self.now)
     }
 
     pub(crate) fn decide(&self) -> Decision {

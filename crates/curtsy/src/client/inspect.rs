@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use curtsy_core::robots::Access;
 use curtsy_core::{
-    Ask, Bound, Bounds, HostState, Kind, Policy, Reason, Scope, Suppression, Timestamp, bounds,
+    Ask, Bound, Bounds, HostState, Policy, Reason, Scope, Suppression, Timestamp, bounds,
 };
 use url::Url;
 
@@ -88,9 +88,8 @@ impl Client {
         let state = self.shared.gate.hosts.reload(&host).await?;
         let now = self.now();
         let ask = Ask {
-            kind: Kind::Page,
-            since: now,
             own: self.shared.gate.paused(&host).unwrap_or(Bound::FREE),
+            ..Ask::page(now)
         };
         let bounds = bounds(&host.policy, &state, &ask, now);
         Ok(Explanation {

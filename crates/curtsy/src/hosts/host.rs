@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use curtsy_core::{
-    Ask, Bound, Breaker, FORMAT, HostState, Kind, LEEWAY, Policy, Scope, Suppression, Timestamp,
-    bounds,
+    Ask, Bound, Breaker, FORMAT, HostState, LEEWAY, Policy, Scope, Suppression, Timestamp, bounds,
 };
 use curtsy_store::{HostStore, StoreErrorKind, Swap, Version, Versioned, Watch};
 use tokio::sync::{Notify, Semaphore};
@@ -251,11 +250,7 @@ impl Host {
 }
 
 fn next_page(policy: &Policy, state: &HostState, now: Timestamp) -> Bound {
-    let ask = Ask {
-        kind: Kind::Page,
-        since: now,
-        own: Bound::FREE,
-    };
+    let ask = Ask::page(now);
     bounds(policy, state, &ask, now).latest()
 }
 

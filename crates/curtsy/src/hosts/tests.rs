@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use curtsy_core::{Answer, Ask, Attempt, Bound, Decision, Draw, Kind, Signal, decide, observe};
+use curtsy_core::{Answer, Ask, Attempt, Decision, Draw, Kind, Signal, decide, observe};
 use curtsy_store::{MemoryStore, SqliteStore};
 use tokio::task::JoinSet;
 
@@ -123,11 +123,7 @@ async fn depart(hosts: &Hosts, host: &Arc<Host>) -> (Box<Permit>, Leaving) {
     let look = |known: Known<'_>| (known.mark, known.state.clone());
     let (mark, state) = hosts.look(host, look).await.unwrap();
     let now = hosts.clock.now();
-    let ask = Ask {
-        kind: Kind::Page,
-        since: now,
-        own: Bound::FREE,
-    };
+    let ask = Ask::page(now);
     let Decision::Depart(permit) = decide(&host.policy, &state, &ask, now, Draw::LEAST) else {
         panic!("it may not depart");
     };
@@ -156,11 +152,7 @@ async fn stored_departures(hosts: &Hosts) -> u64 {
 /// The state after one more answer.
 fn answered(policy: &Policy, state: &HostState, status: u16) -> HostState {
     let now = Timestamp::from_secs(1_700_000_000 + 3600 * state.departures());
-    let ask = Ask {
-        kind: Kind::Page,
-        since: now,
-        own: Bound::FREE,
-    };
+    let ask = Ask::page(now);
     let Decision::Depart(permit) = decide(policy, state, &ask, now, Draw::LEAST) else {
         panic!("it may not depart");
     };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use curtsy_core::{
-    Ask, Bound, Breaker, HostState, Kind, Policy, Reason, Scope, Timestamp, bounds, pace, tokens,
+    Ask, Breaker, HostState, Policy, Reason, Scope, Timestamp, bounds, pace, tokens,
 };
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
@@ -79,11 +79,7 @@ impl Gauges {
 
 /// The end of what holds everything: the server's word, a used-up quota, the backoff.
 fn held_until(policy: &Policy, state: &HostState, now: Timestamp) -> Timestamp {
-    let ask = Ask {
-        kind: Kind::Page,
-        since: now,
-        own: Bound::FREE,
-    };
+    let ask = Ask::page(now);
     let server = bounds(policy, state, &ask, now).server;
     let exhausted = (server.reason == Reason::QuotaExhausted).then_some(server.not_before);
     let told = state.hold(now).map(|hold| hold.until);

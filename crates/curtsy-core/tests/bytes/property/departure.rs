@@ -6,8 +6,7 @@ use std::time::Duration;
 use curtsy_core::policy::PolicyValues;
 use curtsy_core::signal::Signal;
 use curtsy_core::{
-    Answer, Ask, Attempt, Bound, Decision, Draw, HostState, Kind, Policy, Timestamp, decide,
-    observe,
+    Answer, Ask, Attempt, Decision, Draw, HostState, Kind, Policy, Timestamp, decide, observe,
 };
 
 /// A default rate of its own takes the place of the guess for unknown servers, and no rate above it is
@@ -32,11 +31,7 @@ pub(crate) fn assert_no_earlier_than_after_silence(signal: &Signal, start: Times
 /// The earliest second departure to a server that answers the first with this.
 fn second_departure(signal: &Signal, start: Timestamp) -> Timestamp {
     let draw = Draw::LEAST;
-    let ask = Ask {
-        kind: Kind::Page,
-        since: start,
-        own: Bound::FREE,
-    };
+    let ask = Ask::page(start);
     let Decision::Depart(permit) = decide(&POLICY, &HostState::default(), &ask, start, draw) else {
         panic!("the first departure is free");
     };
