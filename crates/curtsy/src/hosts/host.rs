@@ -72,7 +72,7 @@ impl Host {
     pub(super) async fn swap(&self, store: &dyn HostStore, clock: &Clock) -> Result<bool, Error> {
         let (batch, version, value) = {
             let mut record = lock(&self.record);
-            let leave_by = self.leave_by(&record, clock.now());
+            let leave_by = |state: &HostState| self.leave_by(state, clock.now());
             let Some(begun) = record.begin(leave_by) else {
                 return Ok(false);
             };
@@ -100,11 +100,8 @@ impl Host {
 
     /// When those that depart now have left, as the store is told. Other processes are measured from then until they
     /// are told better, so that it is soon where the interval is short; where there is none, nobody is held up.
-    fn leave_by(&self, record: &Record, now: Timestamp) -> Timestamp {
-        let next = record
-            .state()
-            .map_or(now, |state| next_page(&self.policy, state, now).not_before);
-        let interval = next.since(now);
+    fn leave_by(&self, state: &HostState, now: Timestamp) -> Timestamp {
+        let interval = next_page(&self.policy, state, now).not_before.since(now);
         now.after(if interval > LEEWAY {
             (interval / 50).clamp(LEAST_LEEWAY, LEEWAY)
         } else {
@@ -250,8 +247,7 @@ impl Host {
 }
 
 fn next_page(policy: &Policy, state: &HostState, now: Timestamp) -> Bound {
-    let ask = Ask::page(now);
-    bounds(policy, state, &ask, now).latest()
+    bounds(policy, state, &Ask::page(now), now).latest()
 }
 
 pub(super) fn version_of(found: Option<&Versioned>) -> Version {

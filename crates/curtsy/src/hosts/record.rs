@@ -202,27 +202,23 @@ impl Record {
     }
 
     /// The changes made so far, which are now being stored. Departures that have not left are stored as if they left
-    /// at `leave_by`: others are measured from then, and need not be told when they really do before.
-    pub(super) fn begin(&mut self, leave_by: Timestamp) -> Option<Begun<'_>> {
-        self.kept.as_ref()?;
-        let batch = self.close();
+    /// at what `leave_by` says: others are measured from then, and need not be told when they really do before.
+    pub(super) fn begin(
+        &mut self,
+        leave_by: impl FnOnce(&HostState) -> Timestamp,
+    ) -> Option<Begun<'_>> {
         let kept = self.kept.as_ref()?;
         let mut state = Cow::Borrowed(&kept.state);
         if let Some(leaving) = &mut self.leaving {
-            state
-                .to_mut()
-                .leaves_by(*leaving.told.get_or_insert(leave_by));
+            let told = leaving.told.get_or_insert_with(|| leave_by(&kept.state));
+            state.to_mut().leaves_by(*told);
         }
+        self.course.begun = self.course.turn;
         Some(Begun {
-            batch,
+            batch: std::mem::take(&mut self.open),
             version: kept.version,
             state,
         })
-    }
-
-    fn close(&mut self) -> Batch {
-        self.course.begun = self.course.turn;
-        std::mem::take(&mut self.open)
     }
 
     /// What was begun is in the store, under this version.
@@ -236,7 +232,7 @@ impl Record {
     /// The store holds this, or cannot tell (`None`): what does not stand yet is void.
     pub(super) fn replace(&mut self, found: Option<(Version, HostState)>) {
         // Nobody else has settled it, since it is still open.
-        let _ = self.close().set(false);
+        let _ = std::mem::take(&mut self.open).set(false);
         self.course.begin_anew();
         self.kept = found.map(|(version, state)| Kept { version, state });
         self.mark += 1;

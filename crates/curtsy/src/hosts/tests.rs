@@ -41,9 +41,7 @@ async fn changes_made_while_one_is_being_stored_are_stored_together() {
 
 #[tokio::test]
 async fn no_change_is_lost_or_made_twice_where_two_processes_change_one_scope() {
-    let store = Arc::new(MemoryStore::new());
-    let processes =
-        [(); 2].map(|()| Arc::new(Hosts::new(store.clone(), Clock::system(), Arc::default())));
+    let processes = two_processes().map(Arc::new);
     let mut changes = JoinSet::new();
     for hosts in &processes {
         change_often(hosts, 50, &mut changes);
@@ -73,9 +71,7 @@ async fn a_change_that_is_being_stored_is_made_once_though_its_caller_goes_away(
 
 #[tokio::test]
 async fn others_are_measured_from_when_a_departure_has_left_at_the_latest() {
-    let store = Arc::new(MemoryStore::new());
-    let [here, there] =
-        [(); 2].map(|()| Hosts::new(store.clone(), Clock::system(), Arc::default()));
+    let [here, there] = two_processes();
     let host = here.host(&Scope::named("left.example"));
     let (permit, leaving) = depart(&here, &host).await;
     let last = async |hosts: &Hosts| {
@@ -103,9 +99,7 @@ async fn others_are_measured_from_when_a_departure_has_left_at_the_latest() {
 
 #[tokio::test]
 async fn the_next_change_tells_when_a_departure_really_left() {
-    let store = Arc::new(MemoryStore::new());
-    let [here, there] =
-        [(); 2].map(|()| Hosts::new(store.clone(), Clock::system(), Arc::default()));
+    let [here, there] = two_processes();
     let host = here.host(&Scope::named("left.example"));
     let (permit, leaving) = depart(&here, &host).await;
     let left = permit.at.after(Duration::from_micros(1));
@@ -118,15 +112,17 @@ async fn the_next_change_tells_when_a_departure_really_left() {
     assert_eq!(seen.last_departure(), Some(left));
 }
 
+/// Two that share a store.
+fn two_processes() -> [Hosts; 2] {
+    let store = Arc::new(MemoryStore::new());
+    [(); 2].map(|()| Hosts::new(store.clone(), Clock::system(), Arc::default()))
+}
+
 /// A departure that stands and has not left.
 async fn depart(hosts: &Hosts, host: &Arc<Host>) -> (Box<Permit>, Leaving) {
     let look = |known: Known<'_>| (known.mark, known.state.clone());
     let (mark, state) = hosts.look(host, look).await.unwrap();
-    let now = hosts.clock.now();
-    let ask = Ask::page(now);
-    let Decision::Depart(permit) = decide(&host.policy, &state, &ask, now, Draw::LEAST) else {
-        panic!("it may not depart");
-    };
+    let permit = permitted(&host.policy, &state, hosts.clock.now());
     let (batch, leaving, turn) = hosts.depart(host, mark, &permit).unwrap();
     assert!(hosts.stands(host, batch).await.unwrap());
     turn.take();
@@ -152,10 +148,7 @@ async fn stored_departures(hosts: &Hosts) -> u64 {
 /// The state after one more answer.
 fn answered(policy: &Policy, state: &HostState, status: u16) -> HostState {
     let now = Timestamp::from_secs(1_700_000_000 + 3600 * state.departures());
-    let ask = Ask::page(now);
-    let Decision::Depart(permit) = decide(policy, state, &ask, now, Draw::LEAST) else {
-        panic!("it may not depart");
-    };
+    let permit = permitted(policy, state, now);
     let attempt = Attempt {
         seq: permit.seq,
         kind: Kind::Page,
@@ -168,4 +161,11 @@ fn answered(policy: &Policy, state: &HostState, status: u16) -> HostState {
         signal: &Signal::default(),
     };
     observe(policy, &permit.state, &attempt, &answer, now, Draw::LEAST).state
+}
+
+fn permitted(policy: &Policy, state: &HostState, now: Timestamp) -> Box<Permit> {
+    match decide(policy, state, &Ask::page(now), now, Draw::LEAST) {
+        Decision::Depart(permit) => permit,
+        other => panic!("it may not depart: {other:?}"),
+    }
 }

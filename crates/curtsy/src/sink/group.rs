@@ -10,7 +10,7 @@ use super::dirs::Dirs;
 /// From so many files on, one sync of the file system is cheaper than one of each file.
 const MANY: usize = 8;
 
-/// A whole body under its temporary name. Its file is closed: a group is larger than what a process may have open.
+/// A whole body under its temporary name. Its file is closed: a group may hold more than a process may have open.
 pub(super) struct Body {
     pub(super) from: String,
     /// Where in the directory it goes to.
